@@ -1,0 +1,37 @@
+"""The kinds of file that carry facts. A kind is decided by the path alone, so that it can be part of the cache's key."""
+
+import enum
+
+
+class Kind(enum.Enum):
+    """One value per extractor; OTHER carries none and is never read."""
+
+    PYTHON = "python"
+    NOTEBOOK = "notebook"
+    REQUIREMENTS = "requirements"
+    PYPROJECT = "pyproject"
+    SETUP_PY = "setup_py"
+    SETUP_CFG = "setup_cfg"
+    PIPFILE = "pipfile"
+    CONDA = "conda"
+    LOCK = "lock"
+    PYTHON_VERSION = "python_version"
+    YAML = "yaml"
+    JSON = "json"
+    TOML = "toml"
+    INI = "ini"
+    SHELL = "shell"
+    MAKEFILE = "makefile"
+    DOCKERFILE = "dockerfile"
+    COMPOSE = "compose"
+    CI = "ci"
+    DOCS = "docs"
+    LICENSE = "license"
+    CITATION = "citation"
+    DVC = "dvc"
+    GIT_ATTRIBUTES = "git_attributes"
+    GIT_IGNORE = "git_ignore"
+    ENV_FILE = "env_file"
+    KEY_FILE = "key_file"
+    TEXT = "text"
+    OTHER = "other"

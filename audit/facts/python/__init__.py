@@ -1,0 +1,1 @@
+"""Facts of Python source: imports, scopes, calls, assignments, strings that look like identities."""

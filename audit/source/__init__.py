@@ -1,0 +1,1 @@
+"""Snapshots: a repository at one commit, from a work tree, a Git ref, a plain folder or a GitHub archive."""
