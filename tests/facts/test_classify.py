@@ -13,7 +13,7 @@ CASES = {
     ),
     Kind.NOTEBOOK: "demo.ipynb Colab/A.IPYNB",
     Kind.REQUIREMENTS: (
-        "requirements.txt requirement.txt requirements-dev.txt requirements_gpu.txt dev- "
+        "requirements.txt requirement.txt requirements-dev.txt requirements_gpu.txt dev-"
         "requirements.txt test_requirements.txt requirements.in requirements/base.txt "
         "requirements/gpu.in requirements.lock reqs.txt req.txt constraints.txt constraints-cpu.txt "
         "a/b/requirements.txt requirments.txt Requirements.txt requirements requirements2.txt "
@@ -29,7 +29,7 @@ CASES = {
         "envs/env_gpu.yml docs/conda_env.yml ldm_environment.yaml my_env.yml"
     ),
     Kind.LOCK: (
-        "uv.lock poetry.lock pdm.lock Pipfile.lock pylock.toml pylock.gpu.toml conda-lock.yml conda- "
+        "uv.lock poetry.lock pdm.lock Pipfile.lock pylock.toml pylock.gpu.toml conda-lock.yml conda-"
         "lock-gpu.yml pixi.lock sub/uv.lock conda-linux-64.lock"
     ),
     Kind.PYTHON_VERSION: ".python-version runtime.txt .tool-versions",
