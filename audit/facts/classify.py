@@ -89,7 +89,6 @@ _NAMES: Final[dict[str, Kind]] = {
 _ROOT_CI: Final = frozenset(
     {
         ".gitlab-ci.yml", ".gitlab-ci.yaml", ".travis.yml", ".appveyor.yml", "appveyor.yml", ".drone.yml",
-        ".gitlab-ci.yml", ".gitlab-ci.yaml", ".travis.yml", ".appveyor.yml", "appveyor.yml", ".drone.yml",
         ".cirrus.yml", ".woodpecker.yml", "bitbucket-pipelines.yml", "buildspec.yml", "cloudbuild.yaml",
         "cloudbuild.yml",
     }
