@@ -57,7 +57,8 @@ def test_several_licences_in_one_file() -> None:
 
 def _creative_commons(title: str) -> str:
     body = "By exercising the Licensed Rights you accept the terms of this Public License. " * 60
-    return f"{title}\n\n=====\n\nCreative Commons Corporation is no law firm.\n\n{body}\nCreative Commons may be contacted."
+    head = f"{title}\n\n=====\n\nCreative Commons Corporation is no law firm."
+    return f"{head}\n\n{body}\nCreative Commons may be contacted."
 
 
 @pytest.mark.parametrize(
@@ -97,9 +98,9 @@ def test_notices(text: str, spdx: str) -> None:
     [
         "",
         "All rights reserved.",
-        "LLAMA 2 COMMUNITY LICENSE AGREEMENT\nYou are granted a non-exclusive, worldwide, non-transferable limited licence",
+        "LLAMA 2 COMMUNITY LICENSE AGREEMENT\nYou are granted a non-exclusive licence",
         "BigScience OpenRAIL-M\nAttachment A: use restrictions. You agree not to use the Model",
-        f'{MIT}\n\n"Commons Clause" License Condition v1.0\nThe Software is provided without the right to sell.',
+        f'{MIT}\n\n"Commons Clause" License Condition v1.0\nProvided without the right to sell.',
         f"Modified MIT License\n{MIT}\nOur only modification: more than 100 million monthly active users",
         f"{MIT}\nThe model weights are for non-commercial use.",
         " ".join(MIT.split()[:90]),
@@ -121,15 +122,16 @@ def test_never_raises(text: str) -> None:
     assert isinstance(spdx_of(text), str)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "permission is hereby granted free of charge " * 20_000,
-        "<" * 500_000,
-        "](" * 300_000,
-        "attribution " * 50_000,
-    ]
-    + ["SPDX-License-Identifier: " + "aa OR " * 50_000, "gnu general public license " * 30_000],
-)
+LONG = [
+    "permission is hereby granted free of charge " * 20_000,
+    "<" * 500_000,
+    "](" * 300_000,
+    "attribution " * 50_000,
+    "SPDX-License-Identifier: " + "aa OR " * 50_000,
+    "gnu general public license " * 30_000,
+]
+
+
+@pytest.mark.parametrize("text", LONG)
 def test_long_lines_are_bounded(text: str) -> None:
     assert isinstance(spdx_of(text), str)
