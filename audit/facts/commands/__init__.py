@@ -1,0 +1,1 @@
+"""Readers of command lines: shell, Makefiles, and what a command really runs and installs."""
