@@ -1,0 +1,80 @@
+"""The report as GitHub workflow commands: annotations on the files, then the verdict as ordinary lines.
+
+The runner keeps ten annotations of a level per step and cuts a message at 4,096 characters
+(ExecutionContext.cs), so no more are written: findings of one rule in one file share an annotation, and what
+is left over is told in a line.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from audit.documents.finding import Finding, Severity
+from audit.documents.place import Place
+from audit.documents.report import Report
+from audit.report import view
+from audit.safety.sanitize import command, log_line, terminal
+
+_PER_LEVEL = 10
+_LONGEST_MESSAGE = 4000
+_LONGEST_TITLE = 255
+_MOST_PLACES = 5
+
+LEVELS = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def render(report: Report, *, rules: view.Rules | None = None) -> str:
+    """At most ten commands of each level, what was left out, and the verdict; a newline at the end."""
+    failures = view.failures(report)
+    lines: list[str] = []
+    for severity, level in LEVELS.items():
+        groups = _groups(view.of_severity(failures, severity))
+        lines += [_annotation(level, group, rules) for group in groups[:_PER_LEVEL]]
+        if left := sum(len(group) for group in groups[_PER_LEVEL:]):
+            lines.append(f"{left} more findings of level {severity.value} are in the report, not annotated.")
+    # A report read from elsewhere may hold any text as its risk or tool name.
+    lines += [log_line(terminal(line)) for line in _closing(report)]
+    return "\n".join(lines) + "\n"
+
+
+def _groups(findings: list[Finding]) -> list[list[Finding]]:
+    """Findings of one rule in one file together; groups stand where their first finding stood."""
+    groups: dict[tuple[str, str | None], list[Finding]] = {}
+    for finding in findings:
+        path = finding.evidence[0].path if finding.evidence else None
+        groups.setdefault((finding.rule, path), []).append(finding)
+    return list(groups.values())
+
+
+def _annotation(level: str, group: list[Finding], rules: view.Rules | None) -> str:
+    first = group[0]
+    place = first.evidence[0] if first.evidence else None
+    title = ": ".join(filter(None, (first.rule, view.title_of(first, rules))))
+    properties = {
+        "file": place.path if place else None,
+        "line": place.line if place else None,
+        "title": terminal(title, _LONGEST_TITLE),
+    }
+    return command(level, "\n".join(_said(group, rules)), properties, _LONGEST_MESSAGE)
+
+
+def _said(group: list[Finding], rules: view.Rules | None) -> Iterator[str]:
+    """The first finding, how to mend it, then the others: what is cut off at the end matters least."""
+    first, *others = group
+    yield first.message + _also(first.evidence[1:])
+    if mend := view.mend_of(first, rules):
+        yield f"Fix: {mend}"
+    for other in others:
+        yield other.message + _also(other.evidence)
+
+
+def _also(places: Sequence[Place]) -> str:
+    if not places:
+        return ""
+    shown = ", ".join(view.where(place) for place in places[:_MOST_PLACES])
+    more = len(places) - _MOST_PLACES
+    return f" ({shown} and {more} more)" if more > 0 else f" ({shown})"
+
+
+def _closing(report: Report) -> Iterator[str]:
+    yield f"{report.tool.name}: {view.verdict(report)}"
+    yield f"{report.tool.name}: {view.outcomes(report)}"
+    yield f"{report.tool.name}: {view.coverage(report)}"
