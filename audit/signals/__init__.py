@@ -1,0 +1,1 @@
+"""Signals: answers about the repository, drawn from all facts. Nothing here opens a file."""

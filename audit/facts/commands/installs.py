@@ -102,7 +102,7 @@ def _add(words: Sequence[Word], source: str, head: str) -> list[Requirement]:
             and "://" not in word.text
         ):
             operator = "" if version[0] in "^~<>=!*" or version == "latest" else "=="
-            word = Word(
+            pinned = Word(
                 name + ("" if version in {"latest", "*"} or version[0] in "^~" else operator + version),
                 word.line,
             )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from audit.facts.commands.lexer import Word
-from audit.facts.commands.wrappers import MODULES, SCRIPT_RUNNERS, WRAPPERS, Wrapper
+from audit.facts.commands.wrappers import MODULES, SCRIPT_RUNNERS, SWITCHES, WRAPPERS, Wrapper
 from audit.facts.model import Command, Flag
 
 MAX_TEXT = 2_000
@@ -59,7 +59,7 @@ def build(peeled: Peeled, original: Sequence[Word], line: int) -> Command | None
             return None
         return Command(program=launchers[-1], text=text, line=line, launchers=launchers, env=env)
     program, target, module, rest = _target(peeled)
-    flags, args = read_flags(rest)
+    flags, args = read_flags(rest, SWITCHES.get(target if module else program, frozenset()))
     return Command(
         program=program,
         text=text,
@@ -73,11 +73,14 @@ def build(peeled: Peeled, original: Sequence[Word], line: int) -> Command | None
     )
 
 
-def read_flags(words: Sequence[Word]) -> tuple[tuple[Flag, ...], tuple[str, ...]]:
+def read_flags(
+    words: Sequence[Word], switches: frozenset[str] = frozenset()
+) -> tuple[tuple[Flag, ...], tuple[str, ...]]:
     """The flags and the positional words of `words`.
 
-    The word behind a flag is its value unless it looks like a flag itself; further numbers behind a number
-    belong to it, too (`--betas 0.9 0.95`). Behind `--` everything is positional.
+    The word behind a flag is its value unless it looks like a flag itself or the flag is one of `switches`;
+    further numbers behind a number belong to it, too (`--betas 0.9 0.95`). Behind `--` everything is
+    positional.
     """
     flags: list[Flag] = []
     args: list[str] = []
@@ -92,7 +95,8 @@ def read_flags(words: Sequence[Word]) -> tuple[tuple[Flag, ...], tuple[str, ...]
             args.append(word.text[:MAX_FLAG])
             continue
         name, equals, value = word.text.partition("=")
-        if not equals and at < len(words) and not _is_flag(words[at]) and words[at].text != "--":
+        takes = not equals and name not in switches
+        if takes and at < len(words) and not _is_flag(words[at]) and words[at].text != "--":
             value = words[at].text
             at += 1
             while (
@@ -126,9 +130,15 @@ def _base(text: str) -> str:
     return text.replace("\\", "/").rsplit("/", 1)[-1]
 
 
+_WHICH = re.compile(r"\$\((?:which|command -v|type -p)[ \t]+([\w./-]+)\)|`which[ \t]+([\w./-]+)`")
+
+
 def _peel_one(peeled: Peeled) -> bool:
     """Takes one wrapper off; False where the front is a program of its own."""
     words = peeled.words
+    found = _WHICH.fullmatch(words[0].text)
+    if found is not None:
+        words[0] = Word(found[1] or found[2], words[0].line)
     head = _base(words[0].text.lstrip("!%"))
     if _PYTHON.fullmatch(head):
         return _peel_python(peeled)
@@ -240,7 +250,8 @@ def _peel_python(peeled: Peeled) -> bool:
 def _run_with_script_launcher(peeled: Peeled, at: int) -> bool:
     """`python /opt/conda/bin/torchrun …`, `python $(which accelerate) launch …`: the launcher as a script."""
     words = peeled.words
-    head = _base(words[at].text)
+    found = _WHICH.fullmatch(words[at].text)
+    head = _base((found[1] or found[2]) if found is not None else words[at].text)
     if head in {"torchrun", "accelerate", "deepspeed"}:
         peeled.words = [Word(head, words[at].line), *words[at + 1 :]]
         return True

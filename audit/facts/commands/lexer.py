@@ -13,6 +13,8 @@ from audit.facts.commands.scope import Fragment, Scope
 MAX_COMMANDS = 5_000
 MAX_WORDS = 1_000
 """Most words kept of one command."""
+MAX_BALANCED = 20_000
+"""Longest substitution or `${…}` that is followed to its end, in characters."""
 MAX_NESTING = 4
 """Deepest command substitution that is looked into."""
 
@@ -34,6 +36,7 @@ class Simple:
     line: int
     words: list[Word] = field(default_factory=list)
     heredoc: tuple[str, int] | None = None
+    nested: bool = False
 
 
 _PLAIN = re.compile(r"[^\s\\'\"$`;&|<>()]+")
@@ -93,6 +96,7 @@ class Lexer:
         self._parens = 0
         self._cases = 0
         self._pattern = False
+        self._in_test = False
         self._heredocs: list[tuple[str, bool, Simple]] = []
         self._current: Simple | None = None
 
@@ -135,6 +139,9 @@ class Lexer:
 
     def _operator(self, char: str) -> None:
         text, at = self.text, self.position
+        if self._in_test:
+            self.position = at + 1
+            return
         head = self._words[0].text if self._words else ""
         if char == "&" and text.startswith("&>", at):
             self._redirection(at)
@@ -168,6 +175,7 @@ class Lexer:
         self._end_command()
 
     def _forget(self) -> None:
+        self._in_test = False
         self._words = []
         self._current = None
         self._only_assigns = True
@@ -303,6 +311,9 @@ class Lexer:
         if len(self._words) < MAX_WORDS:
             fields = _fields(fragments, line, quoted)[:MAX_WORDS]
             self._words.extend(fields)
+            last = fields[-1].text if fields else ""
+            if not quoted and last in {"[[", "]]"}:
+                self._in_test = last == "[[" and self._only_assigns
             self._only_assigns = self._only_assigns and all(w.text in _KEYWORDS for w in fields)
 
     def _declares(self) -> bool:
@@ -451,9 +462,11 @@ class Lexer:
         if default is None:
             end = at + 1
             if text.startswith("${", at):
-                close = text.find("}", at, at + 300)
-                end = close + 1 if close > 0 else at + 2
-            elif at + 1 < len(text) and text[at + 1] in "0123456789@*#?!$":
+                self.position = at + 1
+                pieces.append(Fragment("$", self.line))
+                self._balanced(pieces, at + 1)
+                return
+            if at + 1 < len(text) and text[at + 1] in "0123456789@*#?!$":
                 end = at + 2
             pieces.append(Fragment(text[at:end], self.line))
             self.position = end
@@ -490,31 +503,37 @@ class Lexer:
             inner = raw[2:-1]
         self.line = first + raw.count("\n")
         pieces.append(Fragment(raw.replace("\n", " "), first))
-        if self.depth < MAX_NESTING and not inner.startswith("("):
+        if self.depth < MAX_NESTING and inner and not inner.startswith("("):
             inside = Scope(self.scope.values, self.scope.budget)
             nested = Lexer(inner, first, inside, self.depth + 1).read()
             self.scope.budget = inside.budget
-            self.simple += [s for s in nested.simple if len(s.words) > 1]
+            for simple in nested.simple:
+                simple.nested = True
+                self.simple.append(simple)
 
     def _balanced(self, pieces: list[Fragment], at: int) -> None:
-        """From `(` to its `)`, quotes respected, or to the end of the text."""
-        depth = 0
+        """From `(` or `{` to what closes it, quotes respected; what nothing closes ends with its line."""
         text = self.text
+        opening = text[at]
+        pattern, closing = (_PARENS, ")") if opening == "(" else (_BRACES, "}")
+        depth = 0
         position = at
-        for found in _PARENS.finditer(text, at):
+        for found in pattern.finditer(text, at, at + MAX_BALANCED):
             position = found.end()
-            mark = found[0]
-            depth += (mark == "(") - (mark == ")")
-            if depth == 0 and mark == ")":
+            depth += (found[0] == opening) - (found[0] == closing)
+            if depth == 0:
                 break
-        else:
-            position = max(position, at + 1)
+        if depth:
+            line_end = text.find("\n", at)
+            position = len(text) if line_end < 0 else line_end
         content = text[at:position]
         self.position = position
         self._lines(pieces, content)
 
 
-_PARENS = re.compile(r"[()]|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.DOTALL)
+_QUOTED = r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\."
+_PARENS = re.compile(rf"[()]|{_QUOTED}", re.DOTALL)
+_BRACES = re.compile(rf"[{{}}]|{_QUOTED}", re.DOTALL)
 
 
 def _redirects(text: str, at: int) -> bool:

@@ -26,7 +26,7 @@ def extract(text: str) -> Extracted:
     recipes, variables = _split(text)
     values = {name: value for name, value, _ in variables}
     expanded = "\n".join(_expand(line, values) for line in recipes)
-    script = read_script(expanded)
+    script = read_script(expanded, substitutions=False)
     return Extracted(
         ScriptFacts(
             format="makefile",

@@ -1,10 +1,11 @@
 """Shell text as commands and requirements: what every other reader of commands calls."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from audit.facts.commands.installs import requirements_of
 from audit.facts.commands.launch import Peeled, build, peel
-from audit.facts.commands.lexer import MAX_COMMANDS, Lexer, Simple
+from audit.facts.commands.lexer import MAX_COMMANDS, MAX_NESTING, Lexer, Simple
 from audit.facts.commands.scope import Scope
 from audit.facts.model import Command, Requirement
 
@@ -31,7 +32,12 @@ def parse_commands(text: str, first_line: int = 1) -> tuple[Command, ...]:
 
 
 def read_script(
-    text: str, first_line: int = 1, source: str = "shell", known: dict[str, str] | None = None
+    text: str,
+    first_line: int = 1,
+    source: str = "shell",
+    known: Mapping[str, str] | None = None,
+    *,
+    substitutions: bool = True,
 ) -> Script:
     """The commands, the requirements that they install (marked with `source`), and the variables of `text`.
 
@@ -42,7 +48,7 @@ def read_script(
     scope = Scope()
     for name, value in (known or {}).items():
         scope.define(name, value, first_line)
-    reader = _Reader(source, scope)
+    reader = _Reader(source, scope, 0 if substitutions else MAX_NESTING)
     reader.read(text[:MAX_CHARS], first_line, 0)
     if reader.truncated:
         partial = f"only the first {MAX_COMMANDS:,} commands were read"
@@ -50,15 +56,16 @@ def read_script(
 
 
 class _Reader:
-    def __init__(self, source: str, scope: Scope) -> None:
+    def __init__(self, source: str, scope: Scope, nesting: int) -> None:
         self.source = source
+        self.nesting = nesting
         self.scope = scope
         self.commands: list[Command] = []
         self.requirements: list[Requirement] = []
         self.truncated = False
 
     def read(self, text: str, first_line: int, depth: int) -> None:
-        lexer = Lexer(text, first_line, self.scope).read()
+        lexer = Lexer(text, first_line, self.scope, self.nesting).read()
         self.truncated = self.truncated or lexer.truncated
         for simple in lexer.simple:
             if len(self.commands) >= MAX_COMMANDS:
@@ -71,7 +78,7 @@ class _Reader:
         if depth < _MAX_INNER and self._inside(simple, peeled, depth):
             return
         command = build(peeled, simple.words, simple.line)
-        if command is not None:
+        if command is not None and (not simple.nested or command.target or command.launchers):
             self.commands.append(command)
             self.requirements += requirements_of(peeled.words, self.source)
 

@@ -216,3 +216,26 @@ SCRIPT_RUNNERS: dict[str, frozenset[str]] = {
     "ipdb": options("-c"),
     "torch.utils.bottleneck": frozenset(),
 }
+
+_PYTEST = options(
+    "-v -vv -vvv -s -x -q -qq -sv -vs -xv -vx -svv -l -f -ra -rA --lf --ff --exitfirst --verbose --quiet"
+)
+_PIP = options(
+    "-U --upgrade -q -qq --quiet --user --pre --no-deps --no-cache-dir --no-cache --force-reinstall"
+    " --no-build-isolation --system"
+    " -v --verbose -I --ignore-installed --require-hashes --break-system-packages --no-index --prefer-binary"
+    " -y --yes -I"
+)
+
+# Flags that take no value, of programs that are met in every repository.
+SWITCHES: dict[str, frozenset[str]] = {
+    "pytest": _PYTEST,
+    "py.test": _PYTEST,
+    "unittest": options("-v -q -f -b --verbose --quiet --failfast"),
+    "pip": _PIP,
+    "pip3": _PIP,
+    "uv": _PIP,
+    "conda": options("-y --yes -q --quiet --override-channels --no-deps --force-reinstall -v"),
+    "mamba": options("-y --yes -q --quiet --override-channels --no-deps --force-reinstall -v"),
+    "build": options("-s -w --sdist --wheel -n --no-isolation"),
+}

@@ -148,9 +148,9 @@ def _is_path(text: str) -> bool:
     return " " not in word and word.lower().endswith(_ARCHIVES)
 
 
-def _direct(
+def _direct(  # noqa: PLR0917
     text: str, line: int, name: str, source: str, group: str, editable: bool, hashed: bool
-) -> Requirement | None:  # noqa: PLR0917
+) -> Requirement | None:
     """A requirement by address: VCS, archive, wheel, or a path."""
     address, _, marker = text.partition(" ;")
     if not _ and ";" in text and "://" not in text.split(";", 1)[1]:

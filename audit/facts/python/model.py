@@ -52,8 +52,8 @@ class Scope(msgspec.Struct, frozen=True, array_like=True):
 class Call(msgspec.Struct, frozen=True, array_like=True):
     """A call whose name, or one of whose keywords, is in the vocabulary (`vocabulary.py`).
 
-    `name`: the full dotted name after import resolution ("torch.manual_seed", "self.optimizer.step"); a leading dot means the
-    receiver is itself an expression (".backward" of `f(x).backward()`). `args`, `kwargs`: expression text; `*x` and `**x`
+    `name`: the full dotted name after import resolution ("torch.manual_seed", "self.optimizer.step"); `?.` in front means the
+    receiver is itself an expression ("?.backward" of `f(x).backward()`), a plain leading dot a relative import (".utils.train"). `args`, `kwargs`: expression text; `*x` and `**x`
     are kept as written (the latter under the key "**"). `loops`: how many `for`/`while` of its own scope it stands in.
     `within`: "iter" (the iterable of a loop or comprehension), "arg:NAME" (an argument of that call), "kwarg:NAME", "assign:TARGET",
     "attr" (receiver of a further attribute), "return", "with", "expr" (result discarded), "other".
@@ -104,7 +104,7 @@ class PythonFacts(msgspec.Struct, frozen=True, tag="python"):
 
     `parser`: "ast", or "tree_sitter" for what today's Python refuses (then `why` says what it was refused for).
     `attributes`: attribute names and string subscripts that are read anywhere, sorted ("seed" for `args.seed` and `cfg["seed"]`).
-    `names`: plain names that are read anywhere in the file, sorted. `ignores`: the inline `# ml-audit: ignore[rule] reason` comments.
+    `ignores`: the inline `# ml-audit: ignore[rule] reason` comments.
     `statements`: how many top-level statements run code (neither imports, definitions, assignments of constants nor docstrings).
     `lines`: number of lines. `docstring`: first 200 characters.
     """
@@ -120,7 +120,6 @@ class PythonFacts(msgspec.Struct, frozen=True, tag="python"):
     assigns: tuple[Assign, ...] = ()
     texts: tuple[Text, ...] = ()
     attributes: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
     ignores: tuple["Ignore", ...] = ()
 
 

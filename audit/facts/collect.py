@@ -1,0 +1,276 @@
+"""All facts of a snapshot: from the cache where it has them, from the bytes where not, in parallel where that pays."""
+
+import gc
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from audit.documents.place import Gap
+from audit.facts.cache import FactCache, extractor_version
+from audit.facts.classify import kind_of
+from audit.facts.decode import decode
+from audit.facts.kinds import Kind
+from audit.facts.model import FileFacts, SecretHit
+from audit.facts.python.extract import ignores
+from audit.facts.registry import READINGS, extractor_for
+from audit.source.snapshot import BlobReader, Entry, EntryKind, Snapshot
+
+_PARALLEL_FROM = 400_000
+_CHUNK_BYTES = 600_000
+_CHUNK_FILES = 64
+_UNKNOWN_SIZE = 8_000
+_SECONDS_PER_FILE = 30
+_LFS = b"version https://git-lfs.github.com/spec/v1"
+_decoder = msgspec.msgpack.Decoder(FileFacts)
+_encoder = msgspec.msgpack.Encoder()
+
+Progress = Callable[[int, int], None]
+Item = tuple[Entry, Kind]
+
+
+class Collection(msgspec.Struct, frozen=True):
+    """The facts of every file that carries any, by path, in the snapshot's order; `skipped`: what was not read, and why."""
+
+    facts: dict[str, FileFacts]
+    kinds: dict[str, Kind]
+    skipped: tuple[Gap, ...]
+
+
+def collect(
+    snapshot: Snapshot, *, jobs: int, cache: FactCache | None, now: int, progress: Progress | None = None
+) -> Collection:
+    """Collects the facts of `snapshot` with up to `jobs` processes. `now` (seconds) stamps what is cached.
+
+    The result does not depend on `jobs`, on the order of completion, or on what the cache held.
+    """
+    items = [
+        (entry, kind)
+        for entry in snapshot.entries
+        if entry.kind is EntryKind.FILE and (kind := kind_of(entry.path)) is not Kind.OTHER
+    ]
+    with _collector_off():
+        known = _from_cache(items, cache)
+        missing = [item for item in items if _key(*item) not in known]
+        made, reasons = _extract_all(missing, snapshot.reader, jobs, progress)
+        if cache is not None and made:
+            cache.put_many(made.items(), now)
+        decoded = {key: _decoder.decode(value) for key, value in {**known, **made}.items()}
+    facts = {entry.path: decoded[key] for entry, kind in items if (key := _key(entry, kind)) in decoded}
+    kinds = {entry.path: kind for entry, kind in items}
+    return Collection(facts, kinds, tuple(sorted(Gap(path, why) for path, why in reasons.items())))
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Facts hold no cycles: a garbage collection during decoding only walks a growing heap again and again."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _key(entry: Entry, kind: Kind) -> bytes:
+    return f"{entry.blob} {kind.value} {extractor_version()}".encode()
+
+
+def _from_cache(items: Sequence[Item], cache: FactCache | None) -> dict[bytes, bytes]:
+    if cache is None:
+        return {}
+    found = cache.get_many({_key(*item) for item in items if item[0].blob})
+    good: dict[bytes, bytes] = {}
+    for key, value in found.items():
+        try:
+            _decoder.decode(value)
+        except msgspec.MsgspecError:
+            continue
+        good[key] = value
+    return good
+
+
+def _extract_all(
+    items: Sequence[Item], reader: BlobReader, jobs: int, progress: Progress | None
+) -> tuple[dict[bytes, bytes], dict[str, str]]:
+    """Facts by key, and reasons by path for what could not be read."""
+    unique = list({_key(*item): item for item in items}.values())
+    made: dict[bytes, bytes] = {}
+    reasons: dict[str, str] = {}
+    done = 0
+    for rows in _results(_chunks(unique), reader, jobs, len(unique)):
+        for key, path, value in rows:
+            if isinstance(value, bytes):
+                made[key] = value
+            else:
+                reasons[path] = value
+        done += len(rows)
+        if progress:
+            progress(done, len(unique))
+    by_key = {key: why for item in unique if (why := reasons.get(item[0].path)) and (key := _key(*item))}
+    for entry, kind in items:
+        if why := by_key.get(_key(entry, kind)):
+            reasons[entry.path] = why
+    return made, reasons
+
+
+Row = tuple[bytes, str, bytes | str]
+
+
+def _results(chunks: list[list[Item]], reader: BlobReader, jobs: int, total: int) -> Iterator[list[Row]]:
+    size = sum(item[0].size or _UNKNOWN_SIZE for chunk in chunks for item in chunk)
+    if jobs < 2 or len(chunks) < 2 or size < _PARALLEL_FROM:
+        for chunk in chunks:
+            yield extract_chunk(chunk, reader)
+        return
+    yield from _in_processes(chunks, reader, jobs)
+
+
+def _in_processes(chunks: list[list[Item]], reader: BlobReader, jobs: int) -> Iterator[list[Row]]:
+    """Spreads chunks over processes. Where one dies, what was under way is read again file by file, each in a process of its own."""
+    waiting = list(reversed(chunks))
+    suspects: list[Item] = []
+    pool = ProcessPoolExecutor(jobs, initializer=_start_worker)
+    running: dict[Future[list[Row]], list[Item]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < 2 * jobs:
+                chunk = waiting.pop()
+                running[pool.submit(extract_chunk, chunk, reader)] = chunk
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                chunk = running.pop(future)
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    suspects += chunk
+                    for other in running.values():
+                        suspects += other
+                    running.clear()
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    pool = ProcessPoolExecutor(jobs, initializer=_start_worker)
+                    break
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+    for item in suspects:
+        yield [_alone(item, reader)]
+
+
+def _alone(item: Item, reader: BlobReader) -> Row:
+    with ProcessPoolExecutor(1, initializer=_start_worker) as pool:
+        try:
+            return pool.submit(extract_chunk, [item], reader).result()[0]
+        except BrokenProcessPool:
+            return _key(*item), item[0].path, "its reader crashed on it"
+
+
+def _start_worker() -> None:
+    gc.disable()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _chunks(items: Iterable[Item]) -> list[list[Item]]:
+    chunks: list[list[Item]] = []
+    current: list[Item] = []
+    size = 0
+    for item in items:
+        current.append(item)
+        size += item[0].size or _UNKNOWN_SIZE
+        if size >= _CHUNK_BYTES or len(current) >= _CHUNK_FILES:
+            chunks.append(current)
+            current, size = [], 0
+    if current:
+        chunks.append(current)
+    return chunks
+
+
+def extract_chunk(items: Sequence[Item], reader: BlobReader) -> list[Row]:
+    """Reads and extracts some files; runs in a worker process or in this one."""
+    rows: list[Row] = []
+    kinds = [kind for _, kind in items]
+    small = [entry for entry, kind in items if (entry.size or 0) <= READINGS[kind].limit]
+    contents = iter(reader.read(small))
+    for entry, kind in zip((entry for entry, _ in items), kinds, strict=True):
+        limit = READINGS[kind].limit
+        if (entry.size or 0) > limit:
+            rows.append((_key(entry, kind), entry.path, too_large(entry.size or 0, limit)))
+            continue
+        _, data = next(contents)
+        if isinstance(data, str):
+            rows.append((_key(entry, kind), entry.path, data))
+        elif len(data) > limit:
+            rows.append((_key(entry, kind), entry.path, too_large(len(data), limit)))
+        else:
+            rows.append((_key(entry, kind), entry.path, _encoder.encode(extract_file(data, kind))))
+    return rows
+
+
+def too_large(size: int, limit: int) -> str:
+    """The reason that a report gives for a file over its kind's limit."""
+    return f"{size / 2**20:.1f} MiB, over the limit of {limit // 2**20} MiB for its kind"
+
+
+def extract_file(data: bytes, kind: Kind) -> FileFacts:
+    """The facts of one content. Never raises: what an extractor trips over is a partial reading, and says so."""
+    if data.startswith(_LFS):
+        return FileFacts(body=None, partial="Git LFS pointer, the content is not here", lfs=True, size=len(data))
+    text, remark = decode(data)
+    if not text and remark:
+        return FileFacts(body=None, partial=remark, size=len(data))
+    try:
+        with _time_limit(_SECONDS_PER_FILE):
+            body, partial = extractor_for(kind)(text)
+            secrets = _secrets(text)
+    except _OutOfTime:
+        return FileFacts(body=None, partial=f"not read within {_SECONDS_PER_FILE} seconds", size=len(data))
+    except Exception as error:  # the last net under every extractor: one file must not end the audit
+        return FileFacts(body=None, partial=f"its reader failed on it ({type(error).__name__})", size=len(data))
+    own = () if kind is Kind.PYTHON else ignores(text)
+    return FileFacts(
+        body=body, partial="; ".join(filter(None, (partial, remark))), secrets=secrets, size=len(data), ignores=own
+    )
+
+
+def _secrets(text: str) -> tuple[SecretHit, ...]:
+    from audit.safety.secrets import scan
+
+    return tuple(SecretHit(match.kind, match.line) for match in scan(text)[:50])
+
+
+class _OutOfTime(BaseException):
+    """Raised by the alarm; not an Exception, so that no extractor swallows it."""
+
+
+@contextmanager
+def _time_limit(seconds: int) -> Iterator[None]:
+    """Interrupts Python code that runs too long, where the platform has alarms and this is the main thread."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(*_: Any) -> None:
+        raise _OutOfTime
+
+    try:
+        previous = signal.signal(signal.SIGALRM, ring)
+    except ValueError:
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def default_jobs() -> int:
+    """One process per usable core, at most eight."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(8, usable))

@@ -1,0 +1,611 @@
+"""Python source to facts, in one iterative walk over the syntax tree.
+
+The walk is a loop over an explicit stack with a dispatch on the node's type: no recursion (deep nesting is the attacker's), and
+cheaper than the parse itself. Source that today's Python refuses goes to the tolerant reader.
+"""
+
+import ast
+import re
+import warnings
+from typing import Any, NamedTuple
+
+from audit.facts.extracted import Extracted
+from audit.facts.python.identities import identity_kind
+from audit.facts.python.model import Assign, Call, Ignore, Import, Param, PythonFacts, Scope, Text
+from audit.facts.python.render import dotted, render
+from audit.facts.python.vocabulary import (
+    CALLS,
+    CHECKPOINT_KEYS,
+    CONFIG_RECEIVERS,
+    ENDINGS,
+    EXTERNAL,
+    KEYWORDS,
+    PLAIN_METHODS,
+    PREFIXES,
+    ROOTS,
+    TORCH_DRAWS,
+)
+
+_IGNORE = re.compile(r"#\s*ml-audit:\s*ignore\[([^\]\n]{1,200})\][ \t]*([^\n]{0,300})")
+_LOADS = frozenset("get getattr".split())
+_MAX_RECORDS = 20_000
+
+
+def extract(source: str) -> Extracted:
+    """Facts of one Python source. Never raises: what `ast` refuses is read tolerantly and marked partial."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        from audit.facts.python.tolerant import extract_tolerantly
+
+        return extract_tolerantly(source, _why(error))
+    walk = _Walk()
+    try:
+        walk.run(tree)
+    except RecursionError:
+        from audit.facts.python.tolerant import extract_tolerantly
+
+        return extract_tolerantly(source, "nested too deeply")
+    facts = walk.facts(tree, source)
+    full = len(walk.calls) >= _MAX_RECORDS or len(walk.texts) >= _MAX_RECORDS
+    return Extracted(facts, f"only the first {_MAX_RECORDS} calls and strings were kept" if full else "")
+
+
+def ignores(source: str) -> tuple[Ignore, ...]:
+    """Inline suppressions: `# ml-audit: ignore[rule, rule] reason`."""
+    if "ml-audit:" not in source:
+        return ()
+    found = []
+    for match in _IGNORE.finditer(source):
+        rules = tuple(sorted(rule.strip() for rule in match[1].split(",") if rule.strip()))
+        found.append(Ignore(rules, match[2].strip(), source.count("\n", 0, match.start()) + 1))
+    return tuple(found)
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno}: {error.msg}" if error.lineno else str(error.msg)
+    return {RecursionError: "nested too deeply", MemoryError: "nested too deeply"}.get(type(error), str(error))
+
+
+class _Test(NamedTuple):
+    """The `if` around a statement, kept unrendered until a record needs its text."""
+
+    outer: "_Test | None"
+    node: ast.expr
+    negated: bool
+
+
+class _Scope:
+    __slots__ = ("bases", "decorators", "end_line", "kind", "line", "name", "params", "parent", "refs")
+
+    def __init__(self, name: str, kind: str, parent: int, line: int, end_line: int) -> None:
+        self.name, self.kind, self.parent, self.line, self.end_line = name, kind, parent, line, end_line
+        self.params: tuple[Param, ...] = ()
+        self.bases: tuple[str, ...] = ()
+        self.decorators: tuple[str, ...] = ()
+        self.refs: set[str] = set()
+
+    def frozen(self) -> Scope:
+        return Scope(
+            self.name, self.kind, self.parent, self.line, self.end_line, self.params, self.bases, self.decorators,
+            tuple(sorted(self.refs)),
+        )  # fmt: skip
+
+
+# What a node is within: (kind, payload); the payload is only rendered when a record is made of the node.
+Context = tuple[str, Any]
+_OTHER: Context = ("other", None)
+_EXPR: Context = ("expr", None)
+
+
+class _Walk:
+    """State of one walk. Items of the stack: (node, scope index, loops, test, context, guarded)."""
+
+    def __init__(self) -> None:
+        self.aliases: dict[str, str] = {}
+        self.imports: list[Import] = []
+        self.scopes: list[_Scope] = []
+        self.calls: list[Call] = []
+        self.assigns: list[Assign] = []
+        self.texts: list[Text] = []
+        self.attributes: set[str] = set()
+        self.stack: list[tuple[ast.AST, int, int, _Test | None, Context, bool]] = []
+
+    def run(self, tree: ast.Module) -> None:
+        self.scopes.append(_Scope("", "module", -1, 1, 0))
+        push_body(self.stack, tree.body, 0, 0, None, False)
+        stack, dispatch = self.stack, _DISPATCH
+        while stack:
+            item = stack.pop()
+            handler = dispatch.get(type(item[0]))
+            if handler is not None:
+                handler(self, *item)
+            else:
+                self.children(*item)
+
+    def facts(self, tree: ast.Module, source: str) -> PythonFacts:
+        return PythonFacts(
+            lines=source.count("\n") + 1,
+            statements=sum(1 for node in tree.body if _runs(node)),
+            docstring=(ast.get_docstring(tree, clean=False) or "")[:200],
+            imports=tuple(self.imports),
+            scopes=tuple(scope.frozen() for scope in self.scopes),
+            calls=tuple(sorted(self.calls, key=_line)),
+            assigns=tuple(sorted(self.assigns, key=_line)),
+            texts=tuple(sorted(self.texts, key=_line)),
+            attributes=tuple(sorted(self.attributes)),
+            ignores=ignores(source),
+        )
+
+    # Generic nodes -------------------------------------------------------------------------------------------
+
+    def children(self, node: ast.AST, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+        """Pushes what stands inside a node that has no handler of its own."""
+        stack = self.stack
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                if value._fields:
+                    stack.append((value, scope, loops, test, _OTHER, False))
+            elif type(value) is list:
+                for child in reversed(value):
+                    if isinstance(child, ast.AST):
+                        stack.append((child, scope, loops, test, _OTHER, False))
+
+    def skip(self, *_: Any) -> None:
+        """Nodes that carry nothing."""
+
+    def expression(self, node: ast.Expr, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+        if type(node.value) is not ast.Constant:
+            self.stack.append((node.value, scope, loops, test, _EXPR, False))
+
+    # Imports -------------------------------------------------------------------------------------------------
+
+    def import_(self, node: ast.Import, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+        guarded = guarded or _type_checking(test)
+        for name in node.names:
+            alias = name.asname or name.name.split(".")[0]
+            self.aliases[alias] = name.name if name.asname else alias
+            self.imports.append(Import(name.name, "", name.asname or name.name, node.lineno, scope, guarded))
+
+    def import_from(self, node: ast.ImportFrom, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+        module = "." * node.level + (node.module or "")
+        guarded = guarded or _type_checking(test)
+        for name in node.names:
+            alias = name.asname or name.name
+            if alias != "*":
+                self.aliases[alias] = f"{module}.{name.name}" if not module.endswith(".") else module + name.name
+            self.imports.append(Import(module, name.name, alias, node.lineno, scope, guarded))
+
+    # Scopes --------------------------------------------------------------------------------------------------
+
+    def function(self, node: ast.FunctionDef, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+        mine = _Scope(node.name, "function", scope, node.lineno, node.end_lineno or node.lineno)
+        mine.params = self.params(node.args)
+        index = self.open(mine, node, scope, test)
+        push_body(self.stack, node.body, index, 0, None, False)
+
+    def class_(self, node: ast.ClassDef, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+        mine = _Scope(node.name, "class", scope, node.lineno, node.end_lineno or node.lineno)
+        mine.bases = tuple(render(base, self.aliases, 120) for base in node.bases)
+        index = self.open(mine, node, scope, test)
+        for base in node.bases:
+            self.refer(scope, dotted(base, self.aliases))
+        push_body(self.stack, node.body, index, 0, None, False)
+
+    def open(self, mine: _Scope, node: ast.FunctionDef | ast.ClassDef, scope: int, test: _Test | None) -> int:
+        if node.decorator_list:
+            mine.decorators = tuple(render(item, self.aliases, 200) for item in node.decorator_list)
+            for item in node.decorator_list:
+                self.stack.append((item, scope, 0, test, ("decorator", node.name), False))
+        self.scopes.append(mine)
+        return len(self.scopes) - 1
+
+    def params(self, arguments: ast.arguments) -> tuple[Param, ...]:
+        """Parameters with a default that says something, and every parameter that a reader would call a seed."""
+        named = [*arguments.posonlyargs, *arguments.args]
+        pairs: list[tuple[ast.arg, ast.expr | None]] = []
+        offset = len(named) - len(arguments.defaults)
+        pairs += [(arg, arguments.defaults[i - offset] if i >= offset else None) for i, arg in enumerate(named)]
+        pairs += list(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
+        kept = []
+        for arg, default in pairs:
+            if default is None and "seed" not in arg.arg.lower():
+                continue
+            if type(default) is ast.Constant:
+                if type(default.value) is str and (kind := identity_kind(default.value)):
+                    self.texts.append(Text(kind, default.value, default.lineno, len(self.scopes), f"default:{arg.arg}"))
+                elif default.value is None and "seed" not in arg.arg.lower():
+                    continue
+            annotation = dotted(arg.annotation, self.aliases) if arg.annotation is not None else ""
+            kept.append(Param(arg.arg, render(default, self.aliases, 80), annotation, arg.lineno))
+        return tuple(kept)
+
+    # Control flow --------------------------------------------------------------------------------------------
+
+    def if_(self, node: ast.If, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+        condition = node.test
+        if _main_guard(condition) and self.scopes[scope].kind == "module":
+            self.scopes.append(_Scope("__main__", "main", scope, node.lineno, node.end_lineno or node.lineno))
+            push_body(self.stack, node.orelse, scope, loops, test, guarded)
+            push_body(self.stack, node.body, len(self.scopes) - 1, 0, None, False)
+            return
+        dead = type(condition) is ast.Constant and not condition.value
+        push_body(self.stack, node.orelse, scope, loops, test if dead else _Test(test, condition, True), guarded)
+        if not dead:
+            push_body(self.stack, node.body, scope, loops, _Test(test, condition, False), guarded)
+        self.stack.append((condition, scope, loops, test, _OTHER, False))
+
+    def for_(self, node: ast.For, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+        push_body(self.stack, node.orelse, scope, loops, test, False)
+        push_body(self.stack, node.body, scope, loops + 1, test, False)
+        self.stack.append((node.iter, scope, loops, test, ("iter", None), False))
+
+    def while_(self, node: ast.While, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+        push_body(self.stack, node.orelse, scope, loops, test, False)
+        push_body(self.stack, node.body, scope, loops + 1, test, False)
+        self.stack.append((node.test, scope, loops, test, _OTHER, False))
+
+    def try_(self, node: ast.Try, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+        optional = any(_catches_import_error(handler) for handler in node.handlers)
+        for body in (node.finalbody, node.orelse, *(handler.body for handler in reversed(node.handlers))):
+            push_body(self.stack, body, scope, loops, test, optional)
+        push_body(self.stack, node.body, scope, loops, test, optional)
+
+    def with_(self, node: ast.With, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+        push_body(self.stack, node.body, scope, loops, test, guarded)
+        for item in reversed(node.items):
+            within: Context = ("assign", item.optional_vars) if item.optional_vars is not None else ("with", None)
+            self.stack.append((item.context_expr, scope, loops, test, within, False))
+
+    def comprehension(self, node: ast.comprehension, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+        for condition in node.ifs:
+            self.stack.append((condition, scope, loops, test, _OTHER, False))
+        self.stack.append((node.iter, scope, loops, test, ("iter", None), False))
+
+    # Assignments ---------------------------------------------------------------------------------------------
+
+    def assign(self, node: ast.Assign, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+        target = node.targets[0]
+        for each in node.targets:
+            self.keep_assign(each, node.value, "", node.lineno, scope, test)
+        self.targets(node.targets, scope, loops, test)
+        self.stack.append((node.value, scope, loops, test, ("assign", target), False))
+
+    def targets(self, nodes: list[ast.expr], scope: int, loops: int, test: _Test | None) -> None:
+        for node in nodes:
+            if type(node) is ast.Subscript:
+                self.stack.append((node.value, scope, loops, test, _OTHER, False))
+
+    def ann_assign(self, node: ast.AnnAssign, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+        annotation = render(node.annotation, self.aliases, 100) if self.scopes[scope].kind in ("class", "module") else ""
+        value: ast.expr | None = node.value
+        if type(value) is ast.Call and dotted(value.func, self.aliases).rpartition(".")[2] in ("field", "Field"):
+            value = _field_default(value)
+        if self.scopes[scope].kind == "class":
+            name = render(node.target, self.aliases, 80)
+            self.assigns.append(Assign(name, render(value, self.aliases, 160), node.lineno, scope, annotation or "?"))
+        elif value is not None:
+            self.keep_assign(node.target, value, annotation, node.lineno, scope, test)
+        if node.value is not None:
+            self.stack.append((node.value, scope, loops, test, ("assign", node.target), False))
+
+    def keep_assign(
+        self, target: ast.expr, value: ast.expr, annotation: str, line: int, scope: int, test: _Test | None
+    ) -> None:
+        kind = type(target)
+        if kind is ast.Tuple or kind is ast.List:
+            if type(value) is type(target) and len(value.elts) == len(target.elts):  # type: ignore[attr-defined]
+                for one, other in zip(target.elts, value.elts, strict=True):  # type: ignore[attr-defined]
+                    self.keep_assign(one, other, annotation, line, scope, test)
+            return
+        limit = self.worth(target, value, scope)
+        if not limit or len(self.assigns) >= _MAX_RECORDS:
+            return
+        name = render(target, self.aliases, 100)
+        self.assigns.append(Assign(name, render(value, self.aliases, limit), line, scope, annotation, self.conditions(test)))
+
+    def worth(self, target: ast.expr, value: ast.expr, scope: int) -> int:
+        """How many characters of the value to keep; 0 for an assignment that says nothing."""
+        made = type(value)
+        if type(target) is ast.Attribute:
+            root = dotted(target, self.aliases)
+            if root.startswith(("torch.", "tensorflow.", "os.", "jax.", "keras.", "random.", "numpy.")) or "seed" in target.attr.lower():
+                return 120
+            return 100 if (made is ast.Constant and value.value is not None) or made is ast.Dict else 0  # type: ignore[attr-defined]
+        if type(target) is ast.Subscript:
+            key = target.slice
+            if type(key) is not ast.Constant or type(key.value) is not str:
+                return 0
+            return 120 if key.value.lower() in CHECKPOINT_KEYS or "environ" in render(target.value, self.aliases, 60) else 0
+        if made is ast.Constant:
+            return 160 if value.value is not None or self.scopes[scope].kind != "function" else 0  # type: ignore[attr-defined]
+        if made is ast.Dict:
+            return 800 if any(type(key) is ast.Constant for key in value.keys) else 0  # type: ignore[attr-defined]
+        if made in (ast.List, ast.Tuple, ast.Set):
+            small = self.scopes[scope].kind != "function"
+            return 300 if small and all(type(e) is ast.Constant for e in value.elts[:8]) else 0  # type: ignore[attr-defined]
+        if type(target) is ast.Name and (made in (ast.UnaryOp, ast.BinOp) or "seed" in target.id.lower() or target.id == "rng"):
+            return 120 if self.scopes[scope].kind != "function" or "seed" in target.id.lower() else 0
+        return 100 if made in (ast.Set, ast.SetComp, ast.IfExp) and self.scopes[scope].kind != "class" else 0
+
+    # Calls ---------------------------------------------------------------------------------------------------
+
+    def call(self, node: ast.Call, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+        func = node.func
+        name = dotted(func, self.aliases)
+        stack = self.stack
+        if name:
+            self.refer(scope, name)
+            last = name.rpartition(".")[2]
+            if self.wanted(name, last, node, loops) and len(self.calls) < _MAX_RECORDS:
+                self.calls.append(self.record(node, name, scope, loops, test, context))
+            if last in _LOADS:
+                self.reads(node, name)
+            if name[0] == "?":
+                stack.append((func, scope, loops, test, _OTHER, False))
+        else:
+            last = ""
+            stack.append((func, scope, loops, test, _OTHER, False))
+        for word in reversed(node.keywords):
+            value = word.value
+            if type(value) is ast.Name:
+                self.refer(scope, self.aliases.get(value.id, value.id))
+            elif type(value) is not ast.Constant:
+                stack.append((value, scope, loops, test, ("kwarg", (last, word.arg)), False))
+            elif type(value.value) is str:
+                self.string(value, scope, loops, test, ("kwarg", (last, word.arg)))
+        for index in range(len(node.args) - 1, -1, -1):
+            value = node.args[index]
+            if type(value) is ast.Name:
+                self.refer(scope, self.aliases.get(value.id, value.id))
+            elif type(value) is not ast.Constant:
+                stack.append((value, scope, loops, test, ("arg", (last, index)), False))
+            elif type(value.value) is str:
+                self.string(value, scope, loops, test, ("arg", (last, index)))
+
+    def wanted(self, name: str, last: str, node: ast.Call, loops: int) -> bool:
+        if last in CALLS:
+            return last not in ("item", "cpu", "numpy", "tolist", "print") or loops > 0
+        if name.startswith(PREFIXES) or name.partition(".")[0] in ROOTS or last.endswith(ENDINGS):
+            return True
+        if last in TORCH_DRAWS and name.startswith("torch."):
+            return True
+        return any(word.arg in KEYWORDS for word in node.keywords)
+
+    def record(self, node: ast.Call, name: str, scope: int, loops: int, test: _Test | None, context: Context) -> Call:
+        aliases = self.aliases
+        words: dict[str, str] = {}
+        for word in node.keywords[:60]:
+            words[word.arg or "**"] = render(word.value, aliases, 300 if type(word.value) is ast.Dict else 120)
+        args = tuple(render(arg, aliases, 400 if type(arg) is ast.Dict else 120) for arg in node.args[:8])
+        return Call(name, node.lineno, scope, args, words, loops, self.within(context), self.conditions(test))
+
+    def within(self, context: Context) -> str:
+        kind, payload = context
+        if kind == "assign":
+            return f"assign:{render(payload, self.aliases, 80)}"
+        if kind == "arg":
+            return f"arg:{payload[0]}"
+        if kind == "kwarg":
+            return f"kwarg:{payload[1] or '**'}"
+        return kind
+
+    def conditions(self, test: _Test | None) -> str:
+        parts: list[str] = []
+        while test is not None and len(parts) < 4:
+            parts.append(("not " if test.negated else "") + render(test.node, self.aliases, 80))
+            test = test.outer
+        return " and ".join(reversed(parts))
+
+    def reads(self, node: ast.Call, name: str) -> None:
+        """`getattr(args, "seed")`, `cfg.get("seed")`."""
+        position = 1 if name == "getattr" else 0
+        if len(node.args) > position:
+            key = node.args[position]
+            if type(key) is ast.Constant and type(key.value) is str and len(key.value) < 60:
+                self.attributes.add(key.value)
+
+    # Names and strings -----------------------------------------------------------------------------------------
+
+    def refer(self, scope: int, name: str) -> None:
+        """An edge of the call graph, unless it leads out of any repository."""
+        root, _, rest = name.partition(".")
+        if root in EXTERNAL and rest:
+            return
+        if rest:
+            last = rest.rpartition(".")[2]
+            if last in PLAIN_METHODS and root not in ("self", "cls"):
+                return
+        self.scopes[scope].refs.add(name)
+
+    def attribute(self, node: ast.Attribute, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+        value = node.value
+        kind = type(value)
+        if kind is ast.Name:
+            if value.id in CONFIG_RECEIVERS:  # type: ignore[attr-defined]
+                self.attributes.add(node.attr)
+            elif value.id in ("self", "cls") or context[0] in ("arg", "kwarg", "decorator"):  # type: ignore[attr-defined]
+                self.refer(scope, dotted(node, self.aliases))
+            return
+        if kind is ast.Attribute:
+            if value.attr in CONFIG_RECEIVERS:  # type: ignore[attr-defined]
+                self.attributes.add(node.attr)
+            inner = value.value  # type: ignore[attr-defined]
+            if type(inner) is ast.Name and inner.id in CONFIG_RECEIVERS:
+                self.attributes.add(node.attr)
+        self.stack.append((value, scope, loops, test, ("attr", None), False))
+
+    def subscript(self, node: ast.Subscript, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+        key = node.slice
+        if type(key) is ast.Constant:
+            if type(key.value) is str and len(key.value) < 60:
+                holder = node.value
+                name = holder.id if type(holder) is ast.Name else holder.attr if type(holder) is ast.Attribute else ""
+                if name in CONFIG_RECEIVERS or (type(holder) is ast.Subscript):
+                    self.attributes.add(key.value)
+        else:
+            self.stack.append((key, scope, loops, test, _OTHER, False))
+        self.stack.append((node.value, scope, loops, test, ("attr", None), False))
+
+    def name(self, node: ast.Name, scope: int, *_: Any) -> None:
+        self.refer(scope, self.aliases.get(node.id, node.id))
+
+    def constant(self, node: ast.Constant, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+        if type(node.value) is str:
+            self.string(node, scope, loops, test, context)
+
+    def string(self, node: ast.Constant, scope: int, loops: int, test: _Test | None, context: Context) -> None:
+        value: str = node.value  # type: ignore[assignment]
+        kind = identity_kind(value)
+        if kind and len(self.texts) < _MAX_RECORDS:
+            self.texts.append(Text(kind, value, node.lineno, scope, self.role(context)))
+
+    def role(self, context: Context) -> str:
+        kind, payload = context
+        if kind in ("arg", "kwarg"):
+            return f"{kind}:{payload[0]}:{payload[1]}"
+        if kind == "assign":
+            return f"assign:{render(payload, self.aliases, 80)}"
+        if kind == "item":
+            return f"item:{payload if isinstance(payload, str) else self.role(payload)}"
+        return kind if kind in ("key", "compare", "return") else "other"
+
+    # Containers --------------------------------------------------------------------------------------------------
+
+    def sequence(self, node: ast.List, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+        inner: Context = context if context[0] == "item" else ("item", context)
+        for value in reversed(node.elts):
+            self.stack.append((value, scope, loops, test, inner, False))
+
+    def dict_(self, node: ast.Dict, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+        for key, value in zip(reversed(node.keys), reversed(node.values), strict=True):
+            inner: Context = context if context[0] == "item" else ("item", context)
+            if type(key) is ast.Constant and type(key.value) is str:
+                inner = ("item", f"'{key.value[:60]}'")
+            self.stack.append((value, scope, loops, test, inner, False))
+            if key is not None:
+                self.stack.append((key, scope, loops, test, ("key", None), False))
+
+    def conditional(self, node: ast.IfExp, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+        self.stack.append((node.orelse, scope, loops, _Test(test, node.test, True), context, False))
+        self.stack.append((node.body, scope, loops, _Test(test, node.test, False), context, False))
+        self.stack.append((node.test, scope, loops, test, _OTHER, False))
+
+    def boolean(self, node: ast.BoolOp, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+        for value in reversed(node.values):
+            self.stack.append((value, scope, loops, test, context, False))
+
+    def compare(self, node: ast.Compare, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+        for value in (node.left, *node.comparators):
+            self.stack.append((value, scope, loops, test, ("compare", None), False))
+
+    def return_(self, node: ast.Return, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+        if node.value is not None:
+            self.stack.append((node.value, scope, loops, test, ("return", None), False))
+
+
+def push_body(
+    stack: list[tuple[ast.AST, int, int, _Test | None, Context, bool]],
+    body: list[ast.stmt], scope: int, loops: int, test: _Test | None, guarded: bool,
+) -> None:  # fmt: skip
+    """Pushes statements so that they are popped in source order: imports bind before their uses are met."""
+    for node in reversed(body):
+        stack.append((node, scope, loops, test, _OTHER, guarded))
+
+
+def _line(record: Call | Assign | Text) -> int:
+    return record.line
+
+
+def _runs(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr):
+        return not isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.If):
+        return not (_main_guard(node.test) or _mentions_type_checking(node.test))
+    return isinstance(node, (ast.For, ast.While, ast.With, ast.AsyncFor, ast.AsyncWith))
+
+
+def _main_guard(test: ast.expr) -> bool:
+    return (
+        type(test) is ast.Compare
+        and type(test.left) is ast.Name
+        and test.left.id == "__name__"
+        and type(test.comparators[0]) is ast.Constant
+        and test.comparators[0].value == "__main__"
+        and type(test.ops[0]) is ast.Eq
+    )
+
+
+def _mentions_type_checking(node: ast.expr) -> bool:
+    return (type(node) is ast.Name and node.id == "TYPE_CHECKING") or (type(node) is ast.Attribute and node.attr == "TYPE_CHECKING")
+
+
+def _type_checking(test: _Test | None) -> bool:
+    while test is not None:
+        if not test.negated and _mentions_type_checking(test.node):
+            return True
+        test = test.outer
+    return False
+
+
+def _catches_import_error(handler: ast.ExceptHandler) -> bool:
+    kind = handler.type
+    if kind is None:
+        return True
+    names = kind.elts if type(kind) is ast.Tuple else [kind]
+    return any(type(n) is ast.Name and n.id in ("ImportError", "ModuleNotFoundError", "Exception") for n in names)
+
+
+def _field_default(call: ast.Call) -> ast.expr | None:
+    """The default of `dataclasses.field(default=…)` or a factory's body."""
+    for word in call.keywords:
+        if word.arg == "default":
+            return word.value
+        if word.arg == "default_factory":
+            return word.value.body if type(word.value) is ast.Lambda else word.value
+    return call.args[0] if call.args else None
+
+
+_DISPATCH: dict[type, Any] = {
+    ast.Import: _Walk.import_,
+    ast.ImportFrom: _Walk.import_from,
+    ast.FunctionDef: _Walk.function,
+    ast.AsyncFunctionDef: _Walk.function,
+    ast.ClassDef: _Walk.class_,
+    ast.If: _Walk.if_,
+    ast.For: _Walk.for_,
+    ast.AsyncFor: _Walk.for_,
+    ast.While: _Walk.while_,
+    ast.Try: _Walk.try_,
+    ast.With: _Walk.with_,
+    ast.AsyncWith: _Walk.with_,
+    ast.comprehension: _Walk.comprehension,
+    ast.Assign: _Walk.assign,
+    ast.AnnAssign: _Walk.ann_assign,
+    ast.Call: _Walk.call,
+    ast.Attribute: _Walk.attribute,
+    ast.Subscript: _Walk.subscript,
+    ast.Name: _Walk.name,
+    ast.Constant: _Walk.constant,
+    ast.Expr: _Walk.expression,
+    ast.List: _Walk.sequence,
+    ast.Tuple: _Walk.sequence,
+    ast.Set: _Walk.sequence,
+    ast.Dict: _Walk.dict_,
+    ast.IfExp: _Walk.conditional,
+    ast.BoolOp: _Walk.boolean,
+    ast.Compare: _Walk.compare,
+    ast.Return: _Walk.return_,
+    ast.Pass: _Walk.skip,
+    ast.Break: _Walk.skip,
+    ast.Continue: _Walk.skip,
+    ast.Global: _Walk.skip,
+    ast.Nonlocal: _Walk.skip,
+    ast.alias: _Walk.skip,
+}
+if hasattr(ast, "TryStar"):
+    _DISPATCH[ast.TryStar] = _Walk.try_

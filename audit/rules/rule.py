@@ -1,0 +1,83 @@
+"""What a rule is, what it sees, and what it answers."""
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from audit.documents.finding import Fix, Severity, Status
+from audit.documents.place import Place
+from audit.documents.signals import Signals
+from audit.signals.repository import Repository
+from audit.signals.training_path import TrainingPath
+
+
+class Context(msgspec.Struct, frozen=True):
+    """All that a rule may look at: facts by path, the training path, the signals."""
+
+    repository: Repository
+    path: TrainingPath
+    signals: Signals
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """One answer of a rule. A rule gives one per thing that a person would mend on its own, at least one in all.
+
+    `message`: one sentence, what is the case here and not in general. `key`: what identifies this finding besides its path when lines move
+    (a package name, the text of a call); `severity` only where it differs from the rule's own (a lesser case).
+    """
+
+    status: Status
+    message: str
+    evidence: tuple[Place, ...] = ()
+    fix: Fix | None = None
+    key: str = ""
+    severity: Severity | None = None
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """A rule with everything that its page in the catalogue says.
+
+    `id`: "category.name". `why`: what goes wrong when it fails. `fix`: the mend in general. `dimension`: one of the report's eight dimensions,
+    "" for a rule that costs no points; `points` (0 to 10) lost in it when the rule fails at its own severity. `passing`, `failing`: short examples.
+    `security_severity`: 0.0 to 10.0 for code scanning, 0 for a rule that is not about security. `level`: 0 works without a manifest.
+    """
+
+    id: str
+    severity: Severity
+    title: str
+    why: str
+    fix: str
+    dimension: str
+    points: float
+    passing: str
+    failing: str
+    check: Callable[[Context], Iterable[Outcome]]
+    level: int = 0
+    security_severity: float = 0.0
+
+    @property
+    def category(self) -> str:
+        """The part of the id before the first dot."""
+        return self.id.partition(".")[0]
+
+
+def passed(message: str, *evidence: Place) -> Outcome:
+    """The rule looked and found it in order."""
+    return Outcome(Status.PASS, message, evidence)
+
+
+def failed(
+    message: str, *evidence: Place, fix: Fix | str | None = None, key: str = "", severity: Severity | None = None
+) -> Outcome:
+    """The rule found what it looks for."""
+    return Outcome(Status.FAIL, message, evidence, Fix(fix) if isinstance(fix, str) else fix, key, severity)
+
+
+def not_applicable(message: str) -> Outcome:
+    """The question does not arise in this repository, and why."""
+    return Outcome(Status.NOT_APPLICABLE, message)
+
+
+def not_checked(message: str, *evidence: Place) -> Outcome:
+    """The rule could not look, and why."""
+    return Outcome(Status.NOT_CHECKED, message, evidence)

@@ -1,0 +1,88 @@
+"""Which file a module name means, seen from a file of the repository."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+
+class ModuleIndex:
+    """Resolves module names to paths, as Python would with the script's folder, the root and `src` folders on its path."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._files = frozenset(paths)
+        self._children: dict[str, set[str]] = defaultdict(set)
+        for path in self._files:
+            parts = path.split("/")
+            for depth, part in enumerate(parts):
+                name = part[:-3] if part.endswith(".py") else part
+                self._children["/".join(parts[:depth])].add(name)
+        self._roots: dict[str, tuple[str, ...]] = {}
+
+    def resolve(self, name: str, origin: str) -> tuple[str | None, str]:
+        """The file that the longest prefix of the dotted `name` is, and what remains of the name behind it.
+
+        `origin` is the file that says the name. (None, name) where the name leads out of the repository.
+        """
+        if name.startswith("."):
+            return self._relative(name, origin)
+        parts = name.split(".")
+        for root in self._search_path(origin):
+            if parts[0] in self._children.get(root, ()):
+                found = self._below(root, parts)
+                if found[0] is not None:
+                    return found
+        return None, name
+
+    def package_files(self, path: str) -> tuple[str, ...]:
+        """The `__init__.py` files that importing `path` runs first."""
+        parts = path.split("/")[:-1]
+        found = []
+        while parts:
+            init = "/".join([*parts, "__init__.py"])
+            if init not in self._files:
+                break
+            if init != path:
+                found.append(init)
+            parts.pop()
+        return tuple(found)
+
+    def submodules(self, package: str) -> tuple[str, ...]:
+        """The modules directly inside the package whose `__init__.py` is `package`."""
+        folder = package.rpartition("/")[0]
+        names = (f"{folder}/{name}.py" for name in self._children.get(folder, ()))
+        return tuple(sorted(path for path in names if path in self._files and path != package))
+
+    def _relative(self, name: str, origin: str) -> tuple[str | None, str]:
+        rest = name.lstrip(".")
+        parts = origin.split("/")[:-1]
+        up = len(name) - len(rest) - 1
+        if up > len(parts):
+            return None, name
+        folder = "/".join(parts[: len(parts) - up])
+        if not rest:
+            return self._package(folder), ""
+        found = self._below(folder, rest.split("."))
+        if found[0] is None and (init := self._package(folder)):
+            return init, rest
+        return found
+
+    def _package(self, folder: str) -> str | None:
+        init = f"{folder}/__init__.py" if folder else "__init__.py"
+        return init if init in self._files else None
+
+    def _below(self, root: str, parts: list[str]) -> tuple[str | None, str]:
+        prefix = root + "/" if root else ""
+        for size in range(len(parts), 0, -1):
+            stem = prefix + "/".join(parts[:size])
+            for path in (stem + ".py", stem + "/__init__.py"):
+                if path in self._files:
+                    return path, ".".join(parts[size:])
+        return None, ".".join(parts)
+
+    def _search_path(self, origin: str) -> tuple[str, ...]:
+        folder = origin.rpartition("/")[0]
+        if folder not in self._roots:
+            parts = folder.split("/") if folder else []
+            above = ["/".join(parts[:size]) for size in range(len(parts), -1, -1)]
+            sources = [f"{each}/src" if each else "src" for each in above]
+            self._roots[folder] = tuple(dict.fromkeys([*above, *(s for s in sources if s in self._children)]))
+        return self._roots[folder]

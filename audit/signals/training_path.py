@@ -1,0 +1,319 @@
+"""The training path: the code that runs when somebody trains (or, where nobody can, evaluates) with this repository."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+
+import msgspec
+
+from audit.documents.place import Place
+from audit.facts.model import Command, DependencyFacts
+from audit.facts.python.model import Call, PythonFacts
+from audit.signals.graph import CallGraph, Node, Reached
+from audit.signals.knowledge import knowledge
+from audit.signals.repository import Repository
+
+_TRAINS = re.compile(r"(train|finetun|fine_tun|pretrain|main|run|sft|dpo|ppo|grpo|learn|fit|distill)", re.I)
+_DOES_NOT_TRAIN = re.compile(
+    r"(^|[_/\-])(bench\w*|profil\w*|sampl\w*|generat\w*|infer\w*|demo\w*|convert\w*|export\w*|eval\w*|tests?|visuali\w*|plot\w*|"
+    r"predict\w*|preprocess\w*|download\w*|deploy\w*|serve\w*|server|app|onnx\w*|upload\w*|merge\w*|quantize\w*|release\w*|docs?|conf|setup)(?=[_/.\-]|$)",
+    re.I,
+)
+_EVALUATES = re.compile(r"(eval|benchmark|judge|score|test|metric|attack|inference|main|run|generate|predict)", re.I)
+_OPTIMIZER = re.compile(r"(optim|(^|[._])opts?($|[._\d\[])|scaler|sgd|adam|solver|engine|strategy|fabric|trainer_?opt)", re.I)
+_HEADS = {
+    "keras": ("keras", "tensorflow.keras", "tf_keras", "tensorflow.python.keras"),
+    "sklearn": ("sklearn", "xgboost", "lightgbm", "catboost", "imblearn", "cuml"),
+    "tf": ("tensorflow",),
+    "jax": ("jax", "flax", "optax"),
+    "gym": ("gym", "gymnasium", "envpool", "pettingzoo", "procgen", "gym3", "isaacgym", "stable_baselines3", "sb3_contrib", "dm_control", "minigrid", "supersuit", "brax", "gymnax", "minerl", "crafter", "vizdoom"),
+}  # fmt: skip
+
+
+class Loop(msgspec.Struct, frozen=True):
+    """A place where parameters are updated: which kind of loop, in which scope."""
+
+    kind: str
+    node: Node
+    line: int
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """Something a person can run: a script, a console command. `documented`: a document, script or manifest names it."""
+
+    path: str
+    starts: tuple[Node, ...]
+    documented: bool
+
+
+class TrainingPath:
+    """Entry points, the loops they reach, and all that runs on the way."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        self.graph = CallGraph(repository.code, _targets(repository))
+
+    @cached_property
+    def loops(self) -> dict[Node, list[Loop]]:
+        """Every training loop in the repository's own code, by scope."""
+        found: dict[Node, list[Loop]] = defaultdict(list)
+        for path, facts in self.repository.code.items():
+            for loop in _loops_in(path, facts, self.graph):
+                found[loop.node].append(loop)
+        return dict(found)
+
+    @cached_property
+    def commands(self) -> tuple[tuple[str, Command], ...]:
+        """Every command of documents, scripts, Makefiles, CI, containers, with the file that says it."""
+        return tuple(commands_of(self.repository))
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """All entry points of the repository's own code."""
+        documented = self._documented()
+        imported = self._imported_files()
+        entries = []
+        for path, facts in self.repository.code.items():
+            if path.rpartition("/")[2] in ("setup.py", "conftest.py", "noxfile.py", "versioneer.py"):
+                continue
+            mains = [(path, index) for index, scope in enumerate(facts.scopes) if scope.kind == "main"]
+            named = path in documented
+            if path in imported and not named and not (mains and _TRAINS.search(path.rpartition("/")[2])):
+                continue
+            if mains or ((facts.statements or named) and path not in imported) or (named and facts.statements):
+                entries.append(Entry(path, (*mains, (path, 0)), named))
+        return (*entries, *self._console_scripts())
+
+    @cached_property
+    def training(self) -> tuple[Entry, ...]:
+        """The entry points that train."""
+        able = [entry for entry in self.entries if self._trains(entry)]
+        likely = [entry for entry in able if not _DOES_NOT_TRAIN.search(entry.path.rpartition("/")[2]) or _plainly_trains(entry.path)]
+        likely = [entry for entry in likely if not _DOES_NOT_TRAIN.search("/" + entry.path.rpartition("/")[0]) or entry.documented] or likely
+        chosen = likely or able
+        if any(entry.documented for entry in chosen):
+            chosen = [e for e in chosen if e.documented or _TRAINS.search(e.path.rpartition("/")[2]) or _TRAINS.search(e.path)]
+        return tuple(chosen)
+
+    @cached_property
+    def evaluating(self) -> tuple[Entry, ...]:
+        """The entry points that evaluate or generate; what counts where nothing trains."""
+        named = [e for e in self.entries if e.documented] or list(self.entries)
+        return tuple([e for e in named if _EVALUATES.search(e.path)] or named)
+
+    @cached_property
+    def reached(self) -> Reached:
+        """All that runs when somebody trains; where there is no training entry point, when somebody evaluates."""
+        chosen = self.training or self.evaluating
+        return Reached(self.graph.python, self.graph.reach(node for entry in chosen for node in entry.starts))
+
+    @cached_property
+    def everything(self) -> Reached:
+        """All that any entry point runs; for questions that are not about training alone."""
+        return Reached(self.graph.python, self.graph.reach(node for entry in self.entries for node in entry.starts))
+
+    @cached_property
+    def primary_loop(self) -> tuple[str, tuple[Place, ...]]:
+        """The kind of loop that most training entry points end in, with its places; ("none", ()) where nothing trains."""
+        votes: Counter[str] = Counter()
+        places: dict[str, list[Place]] = defaultdict(list)
+        for entry in self.training:
+            kinds = {}
+            nodes = self._reach_of(entry)
+            for node in sorted(nodes & self.loops.keys()):
+                for loop in self.loops[node]:
+                    kinds.setdefault(loop.kind, Place(node[0], loop.line, loop.kind))
+            kind = _primary(kinds)
+            if kind:
+                votes[kind] += 3 if entry.documented else 1
+                places[kind].append(kinds[kind])
+        if not votes:
+            return "none", ()
+        best = max(votes, key=lambda kind: (votes[kind], -_ORDER.index(kind)))
+        return best, tuple(dict.fromkeys(places[best]))[:4]
+
+    @cached_property
+    def all_loops(self) -> tuple[Loop, ...]:
+        """The loops on the training path."""
+        return tuple(loop for node in sorted(self.reached.nodes & self.loops.keys()) for loop in self.loops[node]) if self.training else ()
+
+    def _trains(self, entry: Entry) -> bool:
+        return bool(self._reach_of(entry) & self.loops.keys())
+
+    def _reach_of(self, entry: Entry) -> frozenset[Node]:
+        if entry not in self._reaches:
+            self._reaches[entry] = self.graph.reach(entry.starts)
+        return self._reaches[entry]
+
+    @cached_property
+    def _reaches(self) -> dict[Entry, frozenset[Node]]:
+        return {}
+
+    def _imported_files(self) -> frozenset[str]:
+        found: set[str] = set()
+        for path, facts in self.repository.code.items():
+            for index in range(len(facts.scopes)):
+                found.update(m for m in self.graph.edges((path, index)).modules if m != path)
+        return frozenset(found)
+
+    def _documented(self) -> frozenset[str]:
+        found: set[str] = set()
+        for origin, command in self.commands:
+            if command.target:
+                found.update(resolve_target(self.repository, self.graph, command, origin))
+        return frozenset(found)
+
+    def _console_scripts(self) -> Iterator[Entry]:
+        for origin, body in self.repository.bodies(DependencyFacts):
+            for target in body.scripts.values():
+                module, _, function = target.partition(":")
+                path, rest = self.graph.modules.resolve(module.strip(), origin)
+                if path is None or rest:
+                    continue
+                node = self.graph.lookup(f"{module.strip()}.{function.strip()}", origin)
+                yield Entry(path, tuple(n for n in (node, (path, 0)) if n), True)
+
+
+_ORDER = ("hf_trainer", "lightning", "rl", "raw_torch", "jax", "keras", "tf", "sklearn")
+
+
+def _primary(kinds: Iterable[str]) -> str:
+    """The kind that names the loop where several meet: an RL script is one whatever framework computes its gradients."""
+    present = set(kinds)
+    return next((kind for kind in _ORDER if kind in present), "")
+
+
+def _plainly_trains(path: str) -> bool:
+    return bool(re.search(r"(train|finetun|fine_tun|pretrain)", path.rpartition("/")[2], re.I))
+
+
+def _targets(repository: Repository) -> Iterator[str]:
+    """Dotted names in configuration that an instantiating framework would call."""
+    for _, config in repository.configs.items():
+        for setting in config.settings:
+            key = setting.key.rpartition(".")[2]
+            if key in ("_target_", "target", "class_path", "type", "class_name", "name") and "." in setting.value and " " not in setting.value:
+                yield setting.value
+
+
+def commands_of(repository: Repository) -> Iterator[tuple[str, Command]]:
+    """Every command that the repository's files spell out."""
+    for path, docs in repository.docs.items():
+        yield from ((path, command) for command in docs.commands)
+    for path, script in repository.scripts.items():
+        yield from ((path, command) for command in script.commands)
+    for path, container in repository.containers.items():
+        yield from ((path, command) for command in container.commands)
+    for path, ci in repository.ci.items():
+        yield from ((path, c) for job in ci.jobs for step in job.steps for c in step.commands)
+    for path, notebook in repository.notebooks.items():
+        yield from ((path, command) for command in notebook.commands)
+
+
+def resolve_target(repository: Repository, graph: CallGraph, command: Command, origin: str) -> tuple[str, ...]:
+    """The files that a command's target can mean: relative to the file that says it, to the root, or by its name's end."""
+    if command.module:
+        path, rest = graph.modules.resolve(command.target, origin)
+        if path and not rest:
+            if path.endswith("__init__.py"):
+                main = path[: -len("__init__.py")] + "__main__.py"
+                return (main,) if main in repository.path_set else (path,)
+            return (path,)
+        return ()
+    target = command.target.lstrip("./")
+    if not target.endswith(".py"):
+        return ()
+    folder = origin.rpartition("/")[0]
+    while True:
+        candidate = f"{folder}/{target}" if folder else target
+        if candidate in repository.path_set:
+            return (candidate,)
+        if not folder:
+            break
+        folder = folder.rpartition("/")[0]
+    return tuple(path for path in repository.code if path.endswith("/" + target))[:20]
+
+
+# Loops -----------------------------------------------------------------------------------------------------------
+
+
+def _loops_in(path: str, facts: PythonFacts, graph: CallGraph) -> Iterator[Loop]:
+    heads = {item.module.partition(".")[0] for item in facts.imports} | {item.module for item in facts.imports}
+    heads |= {f"{item.module}.{item.name}" for item in facts.imports if item.name}
+
+    def uses(group: str) -> bool:
+        return any(head in heads for head in _HEADS[group])
+
+    steps = any(_optimizer_step(call) for call in facts.calls)
+    rl = uses("gym")
+    for call in facts.calls:
+        last = call.name.rpartition(".")[2]
+        kind = _loop_kind(call, last, facts, graph, path, uses, steps)
+        if kind:
+            if rl and kind in ("raw_torch", "jax", "tf", "keras"):
+                kind = "rl"
+            yield Loop(kind, (path, call.scope), call.line)
+
+
+def _optimizer_step(call: Call) -> bool:
+    receiver, _, last = call.name.rpartition(".")
+    if last == "step":
+        return bool(_OPTIMIZER.search(receiver)) or call.name in ("scaler.step", "model.step")
+    return last in ("optimizer_step", "manual_backward", "train_batch")
+
+
+def _loop_kind(call: Call, last: str, facts: PythonFacts, graph: CallGraph, path: str, uses: Callable[[str], bool], steps: bool) -> str:  # noqa: C901
+    if last == "backward":
+        if "fabric" in call.name.lower():
+            return "lightning"
+        return "raw_torch" if steps or _steps_elsewhere(call, facts) else ""
+    if last in ("fit", "fit_generator", "train_on_batch", "partial_fit") and "." in call.name:
+        return _fit_kind(call, uses)
+    if call.name in ("jax.grad", "jax.value_and_grad") or (call.name.startswith("flax.") and last in ("grad", "value_and_grad")):
+        return "jax"
+    if last in ("GradientTape", "compute_gradients") and uses("tf"):
+        return "tf"
+    if last == "minimize" and uses("tf"):
+        return "tf"
+    if last in ("train_and_evaluate",) and uses("tf") and call.name.startswith("tensorflow"):
+        return "tf"
+    if last == "learn" and uses("gym"):
+        return "rl"
+    if call.name in ("xgboost.train", "lightgbm.train", "xgboost.cv", "lightgbm.cv"):
+        return "sklearn"
+    if last == "make_train" and uses("gym"):
+        return "rl"
+    return _inherited(call, facts, graph, path)
+
+
+def _steps_elsewhere(call: Call, facts: PythonFacts) -> bool:
+    """A step through a wrapper: `optimizer` handed on, or stepped by a scheduler or closure of another name."""
+    return any(c.name.rpartition(".")[2] == "zero_grad" for c in facts.calls) and any(
+        c.name.rpartition(".")[2] == "step" for c in facts.calls
+    )
+
+
+def _fit_kind(call: Call, uses: Callable[[str], bool]) -> str:
+    receiver = call.name.rpartition(".")[0].lower()
+    if uses("keras") and not any(word in receiver for word in ("tokenizer", "scaler", "encoder", "vectorizer", "pca", "kmeans")):
+        return "keras"
+    if uses("sklearn"):
+        transforms = ("scaler", "tokenizer", "encoder", "binarizer", "vectorizer", "imputer", "pca", "tfidf", "tsne", "umap", "bow")
+        return "" if any(word in receiver for word in transforms) else "sklearn"
+    return ""
+
+
+def _inherited(call: Call, facts: PythonFacts, graph: CallGraph, path: str) -> str:
+    """A trainer whose loop is a library's: the class itself, or one that the repository derives from it."""
+    tail = call.name.rpartition(".")[2]
+    if not (tail.endswith(("Trainer", "CLI", "Fabric", "Lite", "from_argparse_args"))):
+        return ""
+    names = [call.name]
+    node = graph.lookup(call.name, path, call.scope)
+    if node is not None and graph.python[node[0]].scopes[node[1]].kind == "class":
+        names += list(graph.ancestry(node))
+    for kind, patterns in knowledge().trainers.items():
+        if any(re.fullmatch(pattern, name) for pattern in patterns for name in names):
+            return kind
+    return ""

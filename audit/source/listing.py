@@ -1,0 +1,126 @@
+"""What the kinds of snapshot share: unusual names, entries that are too many, folders that are never part of a repository."""
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+
+
+from audit.source.blobs import blob_id, stand_in_id
+from audit.source.confined import Confined, read_bounded
+from audit.source.snapshot import Entry
+
+MAX_ENTRIES = 1_000_000
+"""Entries of one snapshot; what exceeds them is cut off, and a note says so."""
+
+SET_ASIDE = frozenset(
+    {
+        ".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox", ".mypy_cache",
+        ".pytest_cache", ".ruff_cache", ".ipynb_checkpoints", ".eggs", ".pixi", ".hypothesis",
+    }
+)  # fmt: skip
+"""Folders that tools make. They are left out wherever Git does not track them."""
+
+_HASH_BYTES = 2 * 2**30
+
+
+def with_prefix_removed(path: str, prefix: str) -> str:
+    """`path` relative to the folder `prefix` ("" or ending in "/")."""
+    return path[len(prefix) :]
+
+
+def set_aside_folder(path: str) -> str | None:
+    """The topmost folder on the way to `path` that a tool made, ending in "/"; None where there is none."""
+    parts = path.split("/")
+    for place, part in enumerate(parts[:-1]):
+        if part in SET_ASIDE:
+            return "/".join(parts[: place + 1]) + "/"
+    return None
+
+
+def name_notes(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Sentences about names that make trouble on other machines."""
+    notes = []
+    odd = sum(not entry.path.isascii() and _is_escaped(entry.path) for entry in entries)
+    if odd:
+        notes.append(f"{_files(odd)} a name that is not UTF-8.")
+    folded: dict[str, str] = {}
+    clashes = []
+    for entry in entries:
+        other = folded.setdefault(
+            entry.path.lower() if entry.path.isascii() else entry.path.casefold(), entry.path
+        )
+        if other is not entry.path:
+            clashes.append(f"{other} and {entry.path}")
+    if clashes:
+        shown = "; ".join(clashes[:3]) + ("; …" if len(clashes) > 3 else "")
+        plural = "name differs" if len(clashes) == 1 else "names differ"
+        notes.append(
+            f"{len(clashes)} {plural} from another only in case, so not every file system can hold both: {shown}."
+        )
+    return tuple(notes)
+
+
+def _is_escaped(path: str) -> bool:
+    return any("\udc80" <= character <= "\udcff" for character in path)
+
+
+def _files(count: int) -> str:
+    return f"{count} file has" if count == 1 else f"{count} files have"
+
+
+def capped(entries: Iterable[Entry]) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
+    """`entries` in order, at most MAX_ENTRIES of them, and the note that says so where there were more."""
+    ordered = sorted(entries)
+    if len(ordered) <= MAX_ENTRIES:
+        return tuple(ordered), ()
+    return tuple(ordered[:MAX_ENTRIES]), (
+        f"The snapshot has {len(ordered)} files, of which only the first {MAX_ENTRIES} were looked at.",
+    )
+
+
+class Hasher:
+    """Gives ids to files of a work tree, reading at most `limit` bytes of each and a bounded amount of all."""
+
+    def __init__(self, tree: Confined, limit: int, algorithm: str, budget: int = _HASH_BYTES) -> None:
+        self._tree = tree
+        self._limit = limit
+        self._algorithm = algorithm
+        self._budget = budget
+
+    def content(self, path: bytes, state: os.stat_result) -> bytes | None:
+        """The bytes that an id is made of, None where they are too many. Raises OSError."""
+        if stat.S_ISLNK(state.st_mode):
+            return self._tree.read_link(path)
+        if state.st_size > min(self._limit, self._budget):
+            return None
+        handle = self._tree.open(path)
+        try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise OSError("not a regular file")
+            content = read_bounded(handle, self._limit)
+        finally:
+            os.close(handle)
+        self._budget -= len(content)
+        return content if len(content) <= self._limit else None
+
+    def id_of(self, path: bytes, state: os.stat_result, content: bytes | None) -> str:
+        """Git's id of `content`, a stand-in where it is None."""
+        if content is not None:
+            return blob_id(content, self._algorithm)
+        return stand_in_id(
+            path, state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, algorithm=self._algorithm
+        )
+
+
+def kind_of_oddity(mode: int) -> str:
+    """What a file mode stands for that is neither a regular file nor a link."""
+    for test, name in (
+        (stat.S_ISFIFO, "a named pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISBLK, "a device"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISDIR, "a folder"),
+    ):
+        if test(mode):
+            return name
+    return "not a file"
