@@ -1,6 +1,9 @@
 """What a shell text's variables hold, as far as reading the text alone can tell."""
 
+import re
 from dataclasses import dataclass
+
+_POSITIONAL = re.compile(r"\$(?:[0-9@*#?!]|\{[0-9@*#]+\})")
 
 MAX_VARIABLES = 2_000
 MAX_FRAGMENTS = 1_000
@@ -103,6 +106,8 @@ class Scope:
 
 
 def _is_plain(value: Value) -> bool:
+    if _POSITIONAL.fullmatch("".join(piece.text for piece in value[:3])):
+        return False
     if len(value) > MAX_FRAGMENTS or sum(len(piece.text) for piece in value) > MAX_VALUE:
         return False
     return not any("$(" in piece.text or "`" in piece.text for piece in value)
