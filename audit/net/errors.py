@@ -2,7 +2,9 @@
 
 
 class NetworkError(Exception):
-    """A server could not be asked. `message`: one sentence saying what happened; `advice`: one saying what to do."""
+    """A server could not be asked. `message`: one sentence saying what happened; `advice`: one saying what to
+    do.
+    """
 
     def __init__(self, message: str, advice: str = "") -> None:
         super().__init__(message)

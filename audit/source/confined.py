@@ -1,4 +1,6 @@
-"""Files below one folder, reached without ever following a link: neither the file's own nor a folder's on the way."""
+"""Files below one folder, reached without ever following a link: neither the file's own nor a folder's on the
+way.
+"""
 
 import os
 import stat
@@ -38,7 +40,8 @@ def to_text(path: bytes) -> str:
 
 
 class Confined:
-    """Opens what lies below `root`. Paths that come in the snapshot's order share their open folders, so that they cost little.
+    """Opens what lies below `root`. Paths that come in the snapshot's order share their open folders, so that
+    they cost little.
 
     Methods raise OSError: ELOOP or ENOTDIR where a link stands in the way. To be used as a context manager.
     """
@@ -131,7 +134,9 @@ def why_not(error: OSError) -> str:
 
 
 class WorkTreeReader(msgspec.Struct, frozen=True):
-    """Reads the files below `root`, at most `limit` bytes each. `algorithm`: the object format of the ids, "sha1" or "sha256"."""
+    """Reads the files below `root`, at most `limit` bytes each. `algorithm`: the object format of the ids,
+    "sha1" or "sha256".
+    """
 
     root: str
     limit: int = READ_LIMIT
@@ -178,7 +183,9 @@ class WorkTreeReader(msgspec.Struct, frozen=True):
         return content if len(content) <= self.limit else too_large(len(content), self.limit)
 
     def _with_its_id(self, entry: Entry, content: bytes) -> Entry:
-        """The id is checked on reading: a file that changed meanwhile, or an index that lies, must not poison a cache of facts."""
+        """The id is checked on reading: a file that changed meanwhile, or an index that lies, must not poison
+        a cache of facts.
+        """
         actual = blob_id(content, self.algorithm)
         if actual == entry.blob:
             return entry

@@ -2,7 +2,9 @@
 
 
 class SourceError(Exception):
-    """A target could not be read. `message`: one sentence saying what happened; `advice`: one saying what to do."""
+    """A target could not be read. `message`: one sentence saying what happened; `advice`: one saying what to
+    do.
+    """
 
     def __init__(self, message: str, advice: str = "") -> None:
         super().__init__(message)

@@ -52,7 +52,9 @@ class _Walk:
         self.set_aside: set[str] = set()
 
     def entries(self) -> Iterator[Entry]:
-        """Regular files and links, folder by folder in the order of their names. Raises OSError where the root is unreadable."""
+        """Regular files and links, folder by folder in the order of their names. Raises OSError where the
+        root is unreadable.
+        """
         with Confined(self._root) as tree:
             hasher = Hasher(tree, self._limit, "sha1")
             for path in self._files():

@@ -1,8 +1,9 @@
 """Git, asked so that nothing which the asked repository configures can run, reach the network or be written.
 
-A repository's own `.git/config` and attributes may name programs (fsmonitor, hooks, filters, text conversion, transports).
-Only plumbing that reads is called; what could still start a program is overridden on the command's own level, which
-outranks every file; the environment is rebuilt from the few variables that are needed.
+A repository's own `.git/config` and attributes may name programs (fsmonitor, hooks, filters, text conversion,
+transports). Only plumbing that reads is called; what could still start a program is overridden on the
+command's own level, which outranks every file; the environment is rebuilt from the few variables that are
+needed.
 """
 
 import os
@@ -30,7 +31,8 @@ _ALWAYS = {
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_NO_LAZY_FETCH": "1",
-    # A list of allowed protocols that holds none: a lazy fetch of an older Git fails before it starts a transport.
+    # A list of allowed protocols that holds none: a lazy fetch of an older Git fails before it starts a
+    # transport.
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_PAGER": "cat",
@@ -69,7 +71,9 @@ class Git(msgspec.Struct, frozen=True):
         )
 
     def run(self, *arguments: str, feed: bytes = b"") -> bytes:
-        """What `git` writes, given `feed` on its input. Raises GitError where it fails, takes too long or writes too much."""
+        """What `git` writes, given `feed` on its input. Raises GitError where it fails, takes too long or
+        writes too much.
+        """
         with tempfile.TemporaryFile() as complaints:
             process = self.start(*arguments, errors=complaints.fileno())
             timer = threading.Timer(_SECONDS, process.kill)
@@ -107,7 +111,8 @@ class Git(msgspec.Struct, frozen=True):
     def with_settings(self, settings: Mapping[str, str]) -> "Git":
         """The same with settings that outrank every configuration file.
 
-        They travel in variables, not as `-c name=value`: a name may hold `=`, and a hostile one would then escape.
+        They travel in variables, not as `-c name=value`: a name may hold `=`, and a hostile one would then
+        escape.
         """
         environment = dict(self.environment)
         count = int(environment.get("GIT_CONFIG_COUNT", "0"))
@@ -119,7 +124,9 @@ class Git(msgspec.Struct, frozen=True):
 
 
 def _exchange(process: subprocess.Popen[bytes], feed: bytes) -> bytes | None:
-    """Writes `feed` while reading, so that neither side waits for the other; None where the output exceeds its bound."""
+    """Writes `feed` while reading, so that neither side waits for the other; None where the output exceeds
+    its bound.
+    """
     assert process.stdin is not None and process.stdout is not None  # noqa: S101 (pipes were asked for)
     stdin, stdout = process.stdin, process.stdout
 
@@ -165,7 +172,8 @@ def find_git(environ: Mapping[str, str]) -> str | None:
 def git_in(program: str, folder: str, environ: Mapping[str, str]) -> Git:
     """Git for the repository whose root (or bare repository) is `folder`, a real path, and for none above it."""
     environment = {name: environ[name] for name in _KEPT if name in environ}
-    # Settings that the user's own environment gives (a safe.directory in a container, say) are kept; ours come after them.
+    # Settings that the user's own environment gives (a safe.directory in a container, say) are kept; ours
+    # come after them.
     if (count := environ.get("GIT_CONFIG_COUNT", "")).isdecimal() and int(count) < 1000:
         environment["GIT_CONFIG_COUNT"] = count
         for place in range(int(count)):
@@ -178,7 +186,8 @@ def git_in(program: str, folder: str, environ: Mapping[str, str]) -> Git:
 class Repository(msgspec.Struct, frozen=True):
     """A repository that Git accepts, with every program that its configuration names switched off.
 
-    `algorithm`: its object format. `bare`: it has no work tree. `converts`: it configures filters, whose output is never seen here.
+    `algorithm`: its object format. `bare`: it has no work tree. `converts`: it configures filters, whose
+    output is never seen here.
     """
 
     git: Git

@@ -56,7 +56,9 @@ _running: dict[tuple[int, Git], subprocess.Popen[bytes]] = {}
 
 
 def _cat_file(git: Git) -> subprocess.Popen[bytes]:
-    """This process's own `git cat-file`; one inherited from a parent process is never used, as two would read its answers."""
+    """This process's own `git cat-file`; one inherited from a parent process is never used, as two would read
+    its answers.
+    """
     key = (os.getpid(), git)
     process = _running.get(key)
     if process is None or process.poll() is not None:
@@ -80,7 +82,9 @@ def _end_cat_file() -> None:
 
 
 def _ask(process: subprocess.Popen[bytes], blobs: list[str], limit: int, answers: list[bytes | str]) -> None:
-    """Appends one answer a blob. The requests fit into a pipe's buffer, so that writing them all first cannot block."""
+    """Appends one answer a blob. The requests fit into a pipe's buffer, so that writing them all first cannot
+    block.
+    """
     assert process.stdin is not None and process.stdout is not None  # noqa: S101 (pipes were asked for)
     process.stdin.write("".join(f"{blob}\n" for blob in blobs).encode())
     process.stdin.flush()
@@ -127,7 +131,8 @@ def object_sizes(git: Git, blobs: Sequence[str]) -> dict[str, int]:
 
 
 def ref_snapshot(repository: Repository, ref: str, *, prefix: str = "", limit: int = READ_LIMIT) -> Snapshot:
-    """The commit that `ref` names, below the folder `prefix` ("" or ending in "/"), with paths relative to it.
+    """The commit that `ref` names, below the folder `prefix` ("" or ending in "/"), with paths relative to
+    it.
 
     Raises SourceError where there is no such commit or its trees are not there.
     """

@@ -1,9 +1,10 @@
-"""What the kinds of snapshot share: unusual names, entries that are too many, folders that are never part of a repository."""
+"""What the kinds of snapshot share: unusual names, entries that are too many, folders that are never part of
+a repository.
+"""
 
 import os
 import stat
 from collections.abc import Iterable, Sequence
-
 
 from audit.source.blobs import blob_id, stand_in_id
 from audit.source.confined import Confined, read_bounded

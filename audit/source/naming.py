@@ -5,7 +5,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 
 def without_credentials(address: str) -> str:
-    """A remote's address with no password or token in it: `https://x:t@host/o/r?k=v` becomes `https://host/o/r`."""
+    """A remote's address with no password or token in it: `https://x:t@host/o/r?k=v` becomes
+    `https://host/o/r`.
+    """
     if "://" not in address:
         user, at, rest = address.rpartition("@")
         return f"{user.partition(':')[0]}{at}{rest}" if at and "/" not in user else address

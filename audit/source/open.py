@@ -23,13 +23,15 @@ def _silent(_: str) -> None:
 def open_snapshot(
     target: str, *, environ: Mapping[str, str], limit: int = READ_LIMIT, progress: Progress = _silent
 ) -> Iterator[Snapshot]:
-    """The snapshot of `target`: PATH, PATH@REF, owner/repo[@ref], or a GitHub URL. A context manager: an archive's
-    contents live in a temporary folder that goes when it ends.
+    """The snapshot of `target`: PATH, PATH@REF, owner/repo[@ref], or a GitHub URL. A context manager: an
+    archive's contents live in a temporary folder that goes when it ends.
 
-    `environ` gives PATH, HOME, GITHUB_TOKEN, GH_TOKEN and GITHUB_API_URL. `limit`: bytes of the largest content that its
-    reader hands out. `progress` is told what takes long. Raises SourceError, and `audit.net.errors.NetworkError` for GitHub.
+    `environ` gives PATH, HOME, GITHUB_TOKEN, GH_TOKEN and GITHUB_API_URL. `limit`: bytes of the largest
+    content that its reader hands out. `progress` is told what takes long. Raises SourceError, and
+    `audit.net.errors.NetworkError` for GitHub.
 
-    A folder inside a work tree gives that folder's files alone, with paths relative to it, and Git's state of them.
+    A folder inside a work tree gives that folder's files alone, with paths relative to it, and Git's state of
+    them.
     """
     named = parse_target(target)
     if isinstance(named, LocalTarget):
@@ -106,7 +108,9 @@ def _real_folder(path: str) -> Path:
 
 
 def _root_of(folder: Path) -> tuple[Path | None, bool]:
-    """The nearest folder at or above `folder` that Git would take for a repository, and whether it is a bare one."""
+    """The nearest folder at or above `folder` that Git would take for a repository, and whether it is a bare
+    one.
+    """
     if (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir():
         return folder, True
     for place in (folder, *folder.parents):

@@ -27,7 +27,8 @@ class LocalTarget(msgspec.Struct, frozen=True):
 class GitHubTarget(msgspec.Struct, frozen=True):
     """A repository on `host` (None: the configured GitHub). At most one of `ref`, `tree` and `pull` is set.
 
-    `tree` is what follows /tree/ in an address: a ref, perhaps followed by a folder; only GitHub knows where one ends.
+    `tree` is what follows /tree/ in an address: a ref, perhaps followed by a folder; only GitHub knows where
+    one ends.
     """
 
     owner: str
@@ -149,7 +150,8 @@ class Server(msgspec.Struct, frozen=True):
 def server_for(host: str | None, environ: Mapping[str, str]) -> Server:
     """The server of a target on `host`, from GITHUB_API_URL, GITHUB_TOKEN and GH_TOKEN.
 
-    A token goes only to the server that GITHUB_API_URL names (api.github.com unless set). Raises SourceError for other hosts.
+    A token goes only to the server that GITHUB_API_URL names (api.github.com unless set). Raises SourceError
+    for other hosts.
     """
     api = (environ.get("GITHUB_API_URL") or "https://api.github.com").rstrip("/")
     try:

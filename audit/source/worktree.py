@@ -1,7 +1,8 @@
-"""The snapshot of a Git work tree: what is tracked and what is neither tracked nor ignored, as it lies on disk.
+"""The snapshot of a Git work tree: what is tracked and what is neither tracked nor ignored, as it lies on
+disk.
 
-Git lists, and says which files may differ from its index; contents are read and hashed here, because Git would pass them
-through filters that a repository can configure.
+Git lists, and says which files may differ from its index; contents are read and hashed here, because Git
+would pass them through filters that a repository can configure.
 """
 
 import hashlib
@@ -33,7 +34,9 @@ _CONVERTING = ("filter", "working-tree-encoding", "ident")
 
 
 class Indexed(msgspec.Struct, frozen=True):
-    """One path of the index. `tag` is Git's letter: S not in the sparse checkout, lower case assumed unchanged, M unmerged."""
+    """One path of the index. `tag` is Git's letter: S not in the sparse checkout, lower case assumed
+    unchanged, M unmerged.
+    """
 
     path: bytes
     mode: bytes
@@ -63,7 +66,8 @@ def work_tree_snapshot(
 ) -> Snapshot | None:
     """The work tree below the folder `prefix` ("" or ending in "/"), with paths relative to it.
 
-    None where Git tracks nothing of that folder (it is ignored, or only lies beside the repository). Raises SourceError.
+    None where Git tracks nothing of that folder (it is ignored, or only lies beside the repository). Raises
+    SourceError.
     """
     git = repository.git
     commit = git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
@@ -225,7 +229,8 @@ class _Reading:
         try:
             state = tree.stat(path)
         except OSError as error:
-            return self._absent(name, indexed, change, error)
+            self._absent(name, indexed, change, error)
+            return None
         is_link = stat.S_ISLNK(state.st_mode)
         if not is_link and not stat.S_ISREG(state.st_mode):
             self.modified.add(name)
@@ -261,7 +266,9 @@ class _Reading:
         content: bytes | None,
         actual: str,
     ) -> str:
-        """The id for a file that Git believes may differ, and whether it does: an index is often only out of date."""
+        """The id for a file that Git believes may differ, and whether it does: an index is often only out of
+        date.
+        """
         if change and (change.mode_differs or change.letter != b"M"):
             self.modified.add(name)
             return indexed.blob if actual == indexed.blob else actual
@@ -275,7 +282,9 @@ class _Reading:
         return actual
 
     def _settle(self) -> None:
-        """Decides about files whose bytes differ from their blob: changed, or only kept by Git in another form."""
+        """Decides about files whose bytes differ from their blob: changed, or only kept by Git in another
+        form.
+        """
         if not self._doubtful:
             return
         converted = self._converted_paths(self._doubtful)
@@ -353,7 +362,9 @@ class _Reading:
         return Entry(name, blob, kind, state.st_size, tracked=False)
 
     def large_files(self, entries: Iterable[Entry]) -> tuple[tuple[str, int], ...]:
-        """Tracked files over LARGE_FILE, by what Git keeps: a file under LFS is large on disk and small in Git."""
+        """Tracked files over LARGE_FILE, by what Git keeps: a file under LFS is large on disk and small in
+        Git.
+        """
         large = [
             entry
             for entry in entries
