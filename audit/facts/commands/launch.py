@@ -168,7 +168,10 @@ def _peel_one(peeled: Peeled) -> bool:
 def _skip(peeled: Peeled, rest: list[Word], wrapper: Wrapper, name: str) -> bool:
     """Skips the options of a wrapper. What is left is the command, or a script for those that take one."""
     at = 0
-    if name == "ray job submit" and (behind := next((i for i, w in enumerate(rest) if w.text == "--"), -1)) >= 0:
+    if (
+        name == "ray job submit"
+        and (behind := next((i for i, w in enumerate(rest) if w.text == "--"), -1)) >= 0
+    ):
         at = behind
     positional = wrapper.words
     module = no_python = False
