@@ -19,7 +19,7 @@ _OCTAL = frozenset(b"01234567")
 
 
 class ArchiveError(Exception):
-    """The archive is damaged, or goes beyond a bound (`TooMuchError`). `args[0]` says which, in a few words."""
+    """The archive is damaged, or beyond a bound (`TooMuchError`). `args[0]` says which, in a few words."""
 
 
 class TooMuchError(ArchiveError):
@@ -56,7 +56,7 @@ class Member(msgspec.Struct, frozen=True):
 
 
 def safe_parts(name: bytes) -> list[bytes] | None:
-    """The components of a member's name, None where it would lead out of the folder that it is unpacked into."""
+    """The components of a member's name, None where it would lead out of the folder it belongs into."""
     if name.startswith(b"/") or b"\0" in name or len(name) > 4096:
         return None
     parts = [part for part in name.split(b"/") if part]

@@ -1,4 +1,4 @@
-"""Git's object ids, made without Git: of bytes at hand, and stand-ins for content that is too much to hash."""
+"""Git's object ids, made without Git: of bytes at hand, and stand-ins for what is too much to hash."""
 
 import hashlib
 

@@ -105,13 +105,13 @@ class Confined:
         return self._handles[-1]
 
     def _checked(self, parent: bytes, name: bytes) -> bytes:
-        """The full path, after a look at each folder on the way: the best where folders cannot be held open."""
+        """The full path, after a look at each folder on the way: the best without folder handles."""
         path = self._root
         for part in parent.split(b"/") if parent else []:
-            path = os.path.join(path, part)
+            path = path + b"/" + part
             if part == b".." or not stat.S_ISDIR(os.lstat(path).st_mode):
                 raise NotADirectoryError("a link or a file stands where a folder was")
-        return os.path.join(path, name)
+        return path + b"/" + name
 
 
 def read_bounded(handle: int, limit: int) -> bytes:

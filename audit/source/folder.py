@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterator
 
 from audit.documents.place import Gap
-from audit.source.confined import Confined, WorkTreeReader, to_text, why_not
+from audit.source.confined import Confined, WorkTreeReader, to_bytes, to_text, why_not
 from audit.source.errors import SourceError
 from audit.source.listing import MAX_ENTRIES, SET_ASIDE, Hasher, capped, kind_of_oddity, name_notes
 from audit.source.naming import repository_name
@@ -73,7 +73,7 @@ class _Walk:
 
     def _files(self) -> Iterator[bytes]:
         """Relative paths of all that is not a folder; folders are entered without following links."""
-        root = os.fsencode(self._root)
+        root = to_bytes(self._root)
         os.scandir(root).close()
         waiting: list[tuple[bytes, int]] = [(b"", 0)]
         count = 0
@@ -85,7 +85,7 @@ class _Walk:
                 if not is_folder:
                     count += 1
                     yield path
-                elif self._is_set_aside(root, path, name):
+                elif self._is_set_aside(root + b"/" + path, name):
                     self.set_aside.add(to_text(name))
                 elif depth >= _MAX_DEPTH:
                     self.gaps.append(
@@ -97,14 +97,14 @@ class _Walk:
 
     def _listed(self, root: bytes, folder: bytes) -> list[tuple[bytes, bool]]:
         try:
-            with os.scandir(os.path.join(root, folder)) as found:
+            with os.scandir(root + b"/" + folder) as found:
                 return sorted((item.name, item.is_dir(follow_symlinks=False)) for item in found)
         except OSError as error:
             self.gaps.append(Gap(to_text(folder), why_not(error)))
             return []
 
-    def _is_set_aside(self, root: bytes, path: bytes, name: bytes) -> bool:
+    def _is_set_aside(self, path: bytes, name: bytes) -> bool:
         if to_text(name) in SET_ASIDE:
             return True
         # A virtual environment by any name says so itself.
-        return os.path.lexists(os.path.join(root, path, b"pyvenv.cfg"))
+        return os.path.lexists(path + b"/pyvenv.cfg")

@@ -80,7 +80,7 @@ def _of_repository(
     snapshot = work_tree_snapshot(repository, prefix=prefix, limit=limit)
     if snapshot is not None:
         return snapshot
-    above = f"The folder lies in a Git repository ({repository.git.folder}) that tracks nothing of it; it was read as a plain folder."
+    above = "The Git repository around the folder tracks nothing of it, so it was read as a plain folder."
     return folder_snapshot(str(folder), limit=limit, notes=(above,))
 
 

@@ -9,9 +9,7 @@ import msgspec
 from audit.documents.place import Gap
 
 READ_LIMIT = 32 * 2**20
-"""Bytes of one file that a reader hands out unless told otherwise: notebooks with pictures in them reach this
-size.
-"""
+"""Bytes of one file that a reader hands out unless told otherwise: notebooks with pictures reach this size."""
 
 LARGE_FILE = 10 * 2**20
 """Bytes from which a tracked file counts as large."""
@@ -25,7 +23,7 @@ class EntryKind(enum.Enum):
     SUBMODULE = "submodule"
 
 
-class Entry(msgspec.Struct, frozen=True, order=True):
+class Entry(msgspec.Struct, frozen=True, order=True, gc=False):
     """One path of the snapshot.
 
     `path`: relative, POSIX, surrogate-escaped where it is not UTF-8. `blob`: Git's object id of the content,
@@ -68,8 +66,8 @@ class GitState(msgspec.Struct, frozen=True):
 class BlobReader(Protocol):
     """Reads contents. Picklable, so that a worker process can read for itself; it never follows a link.
 
-    `limit`: bytes of the largest content that is handed out (`msgspec.structs.replace(reader, limit=…)` sets
-    another).
+    `limit`: bytes of the largest content that is handed out; `msgspec.structs.replace(reader, limit=…)` gives
+    a reader with another.
     """
 
     @property
@@ -87,10 +85,9 @@ class BlobReader(Protocol):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """A repository at one commit. `repository` names it for people: `owner/name` where a remote tells, else
-    the folder.
+    """A repository at one commit.
 
-    `git` is None for a plain folder. `gaps`: paths known to exist whose content is not there (partial clone,
+    `repository` names it for people: `owner/name` where a remote tells, else the folder. `git` is None for a plain folder. `gaps`: paths known to exist whose content is not there (partial clone,
     sparse checkout, export-ignore). `notes`: sentences about the snapshot as a whole that a reader should
     know.
     """

@@ -113,7 +113,7 @@ def _from_parts(host: str, parts: list[str]) -> GitHubTarget:
             return _repository(owner, name, host=host, pull=int(rest[1]))
         case _:
             raise SourceError(
-                f"https://{host}/{owner}/{name}/{'/'.join(rest)} is no repository, tree, commit, tag or pull request.",
+                f"/{'/'.join(rest)} of {owner}/{name} is no tree, commit, tag or pull request.",
                 f"Give https://{host}/{owner}/{name}",
             )
 

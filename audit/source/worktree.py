@@ -8,6 +8,7 @@ would pass them through filters that a repository can configure.
 import hashlib
 import stat
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
 
 import msgspec
@@ -33,7 +34,7 @@ _LFS_BYTES = 1024
 _CONVERTING = ("filter", "working-tree-encoding", "ident")
 
 
-class Indexed(msgspec.Struct, frozen=True):
+class Indexed(msgspec.Struct, frozen=True, gc=False):
     """One path of the index. `tag` is Git's letter: S not in the sparse checkout, lower case assumed
     unchanged, M unmerged.
     """
@@ -44,7 +45,7 @@ class Indexed(msgspec.Struct, frozen=True):
     tag: bytes
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """What `git diff-files` says of a path: its letter, and whether more than the content may differ."""
 
     letter: bytes
@@ -110,9 +111,10 @@ def _whole_notes(state: GitState, prefix: str, reading: "_Reading") -> list[str]
     if state.commit is None:
         notes.append("The repository has no commit yet.")
     elif state.modified or state.untracked:
+        changed, new = len(state.modified or ()), len(state.untracked or ())
         notes.append(
-            f"The work tree differs from commit {state.commit[:12]}: {len(state.modified or ())} tracked files changed, "
-            f"{len(state.untracked or ())} paths untracked. What was looked at is the work tree."
+            f"The work tree, which was looked at, differs from commit {state.commit[:12]}: "
+            f"tracked files changed: {changed}, untracked paths: {new}."
         )
     if reading.set_aside:
         notes.append(
@@ -120,45 +122,36 @@ def _whole_notes(state: GitState, prefix: str, reading: "_Reading") -> list[str]
         )
     if reading.converted:
         notes.append(
-            f"{reading.converted} tracked files pass through a Git filter or conversion, which is never run here: whether "
-            "they differ from the commit is not known."
+            f"{reading.converted} tracked files pass through a Git filter or conversion, which is never run "
+            "here: whether they differ from the commit is not known."
         )
     return notes
 
 
 def _list(repository: Repository, prefix: str, commit: str | None) -> _Listing:
-    """Asks Git. Raises GitError."""
-    git = repository.git
+    """Asks Git, four questions at a time. Raises GitError."""
     below = ("--", prefix) if prefix else ()
-    index = _index(git.run("ls-files", "-s", "-v", "-z", *below))
+    raw = ("--raw", "-z", "--ignore-submodules=dirty", "--no-ext-diff", "--no-renames")
+    ask = repository.git.run
+    with ThreadPoolExecutor(4) as pool:
+        indexed = pool.submit(ask, "ls-files", "-s", "-v", "-z", *below)
+        changed = pool.submit(ask, "diff-files", *raw, *below)
+        beside = pool.submit(ask, "ls-files", "--others", "--exclude-standard", "-z", *below)
+        against = pool.submit(ask, "diff-index", "--cached", *raw, commit, *below) if commit else None
+    index = _index(indexed.result())
     notes: tuple[str, ...] = ()
     unmerged = sum(entry.tag == b"M" for entry in index.values())
     if unmerged:
-        notes += (
-            f"A merge is under way: {unmerged} files are unmerged, and were looked at as they lie on disk.",
-        )
-    changes = _changes(
-        git.run("diff-files", "--raw", "-z", "--ignore-submodules=dirty", "--no-ext-diff", *below)
-    )
-    untracked = git.run("ls-files", "--others", "--exclude-standard", "-z", *below).split(b"\0")
-    staged: dict[bytes, Change] = {}
-    if commit is None:
-        staged = dict.fromkeys(index, Change(b"A", False))
-    else:
-        against = (
-            "diff-index",
-            "--cached",
-            "--raw",
-            "-z",
-            "--ignore-submodules=dirty",
-            "--no-ext-diff",
-            "--no-renames",
-        )
+        notes += (f"A merge is under way: {unmerged} unmerged files were looked at as they lie on disk.",)
+    staged = frozenset(index)
+    if against is not None:
         try:
-            staged = _changes(git.run(*against, commit, *below))
+            staged = frozenset(_changes(against.result()))
         except GitError as error:
+            staged = frozenset()
             notes += (f"What is staged could not be compared with the commit ({error}).",)
-    return _Listing(index, changes, frozenset(staged), tuple(path for path in untracked if path), notes)
+    untracked = tuple(path for path in beside.result().split(b"\0") if path)
+    return _Listing(index, _changes(changed.result()), staged, untracked, notes)
 
 
 def _index(listed: bytes) -> dict[bytes, Indexed]:
@@ -246,7 +239,7 @@ class _Reading:
             self.modified.add(name)
             self.gaps.append(Gap(name, why_not(error)))
             return None
-        blob = self._compared(path, name, indexed, change, content, hasher.id_of(path, state, content))
+        blob = self._compared(path, indexed, change, content, hasher.id_of(path, state, content))
         return Entry(name, blob, kind, state.st_size)
 
     def _absent(self, name: str, indexed: Indexed, change: Change | None, error: OSError) -> None:
@@ -258,20 +251,14 @@ class _Reading:
             self.gaps.append(Gap(name, why_not(error)))
 
     def _compared(
-        self,
-        path: bytes,
-        name: str,
-        indexed: Indexed,
-        change: Change | None,
-        content: bytes | None,
-        actual: str,
+        self, path: bytes, indexed: Indexed, change: Change | None, content: bytes | None, actual: str
     ) -> str:
         """The id for a file that Git believes may differ, and whether it does: an index is often only out of
         date.
         """
         if change and (change.mode_differs or change.letter != b"M"):
-            self.modified.add(name)
-            return indexed.blob if actual == indexed.blob else actual
+            self.modified.add(self._name(path))
+            return actual
         if actual == indexed.blob:
             return actual
         if content is not None and b"\r\n" in content:
