@@ -22,8 +22,8 @@ from audit.source.errors import SourceError
 _SECONDS = 120
 _MAX_OUTPUT = 512 * 2**20
 _KEPT = (
-    "PATH", "HOME", "XDG_CONFIG_HOME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA",
-    "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "SUDO_UID", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
+    "PATH", "HOME", "XDG_CONFIG_HOME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA",
+    "PROGRAMDATA", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "SUDO_UID", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
     "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH",
 )  # fmt: skip
 _ALWAYS = {
@@ -170,7 +170,7 @@ def find_git(environ: Mapping[str, str]) -> str | None:
 
 
 def git_in(program: str, folder: str, environ: Mapping[str, str]) -> Git:
-    """Git for the repository whose root (or bare repository) is `folder`, a real path, and for none above it."""
+    """Git for the repository whose root (or bare folder) is `folder`, a real path, and for none above it."""
     environment = {name: environ[name] for name in _KEPT if name in environ}
     # Settings that the user's own environment gives (a safe.directory in a container, say) are kept; ours
     # come after them.
@@ -186,8 +186,8 @@ def git_in(program: str, folder: str, environ: Mapping[str, str]) -> Git:
 class Repository(msgspec.Struct, frozen=True):
     """A repository that Git accepts, with every program that its configuration names switched off.
 
-    `algorithm`: its object format. `bare`: it has no work tree. `converts`: it configures filters, whose
-    output is never seen here.
+    `algorithm`: its object format. `bare`: it has no work tree. `partial`: contents may not
+    have been fetched. `remote`: the origin's address as configured, perhaps with credentials.
     """
 
     git: Git

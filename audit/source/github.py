@@ -34,7 +34,7 @@ Places = dict[str, tuple[int, int]]
 
 
 class ArchiveReader(msgspec.Struct, frozen=True):
-    """Reads contents out of the file that `unpack` filled in the folder `store`, at most `limit` bytes each."""
+    """Reads contents from the file that `unpack` filled in the folder `store`, at most `limit` bytes each."""
 
     store: str
     limit: int = READ_LIMIT
@@ -295,7 +295,7 @@ def _fetched(github: GitHub, full_name: str, commit: str, folder: Path, limit: i
 
 
 def _compared(unpacked: Unpacked, listed: dict[str, Listed], truncated: bool, prefix: str) -> Snapshot:
-    """Entries of the archive below `prefix` with what the listing adds, and gaps for what the archive lacks."""
+    """Entries below `prefix` of the archive and what the listing adds, gaps for what the archive lacks."""
     had = {entry.path: entry for entry in unpacked.entries}
     for path in unpacked.unhashed & listed.keys():
         had[path] = msgspec.structs.replace(had[path], blob=listed[path].sha)
@@ -336,7 +336,7 @@ def _notes(unpacked: Unpacked, listed: dict[str, Listed], truncated: bool, prefi
         notes.append(f"The archive was not read to its end: {unpacked.stopped}.")
     if truncated:
         notes.append(
-            "GitHub's listing of the repository is cut short, so what its archive leaves out is known only in part."
+            "GitHub's listing of the tree is cut short, so what the archive leaves out is known only in part."
         )
     changed = sum(
         entry.path in listed and entry.path not in unpacked.unhashed and listed[entry.path].sha != entry.blob
@@ -344,7 +344,7 @@ def _notes(unpacked: Unpacked, listed: dict[str, Listed], truncated: bool, prefi
     )
     if changed:
         notes.append(
-            f"{changed} files differ in the archive from what Git keeps (export-subst or line ends in .gitattributes)."
+            f"{changed} files differ in the archive from what Git keeps (export-subst or line ends)."
         )
     return notes
 

@@ -15,7 +15,8 @@ from audit.source.listing import capped, name_notes, with_prefix_removed
 from audit.source.naming import repository_name, without_credentials
 from audit.source.snapshot import LARGE_FILE, READ_LIMIT, Entry, EntryKind, GitState, Snapshot, Submodule
 
-MISSING_BLOB = "its content was never fetched into this partial clone"
+_NEVER_FETCHED = "its content was never fetched into this partial clone"
+_LOST = "Git does not hold its content: the clone is damaged"
 _ASKED_AT_ONCE = 400
 
 
@@ -91,7 +92,7 @@ def _ask(process: subprocess.Popen[bytes], blobs: list[str], limit: int, answers
     for _ in blobs:
         header = process.stdout.readline().split()
         if len(header) == 2 and header[1] == b"missing":
-            answers.append(MISSING_BLOB)
+            answers.append("Git does not hold its content")
             continue
         if len(header) != 3:
             raise ValueError("git ended")
@@ -168,10 +169,9 @@ def ref_snapshot(repository: Repository, ref: str, *, prefix: str = "", limit: i
             if entry.size is not None and entry.size > LARGE_FILE and entry.kind is EntryKind.FILE
         ),
     )
+    why = _NEVER_FETCHED if repository.partial else _LOST
     gaps = [
-        Gap(path, MISSING_BLOB)
-        for path, kind, blob in listed
-        if kind is not EntryKind.SUBMODULE and blob not in sizes
+        Gap(path, why) for path, kind, blob in listed if kind is not EntryKind.SUBMODULE and blob not in sizes
     ]
     gaps += [Gap(module.path, "a submodule, a repository of its own") for module in submodules]
     if prefix:

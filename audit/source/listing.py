@@ -56,7 +56,7 @@ def name_notes(entries: Sequence[Entry]) -> tuple[str, ...]:
         shown = "; ".join(clashes[:3]) + ("; …" if len(clashes) > 3 else "")
         plural = "name differs" if len(clashes) == 1 else "names differ"
         notes.append(
-            f"{len(clashes)} {plural} from another only in case, so not every file system can hold both: {shown}."
+            f"{len(clashes)} {plural} from another only in case; not every file system can hold both: {shown}."
         )
     return tuple(notes)
 
@@ -71,7 +71,7 @@ def _files(count: int) -> str:
 
 def capped(entries: Iterable[Entry]) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
     """`entries` in order, at most MAX_ENTRIES of them, and the note that says so where there were more."""
-    ordered = sorted(entries)
+    ordered = sorted(entries, key=lambda entry: entry.path)
     if len(ordered) <= MAX_ENTRIES:
         return tuple(ordered), ()
     return tuple(ordered[:MAX_ENTRIES]), (
@@ -80,7 +80,7 @@ def capped(entries: Iterable[Entry]) -> tuple[tuple[Entry, ...], tuple[str, ...]
 
 
 class Hasher:
-    """Gives ids to files of a work tree, reading at most `limit` bytes of each and a bounded amount of all."""
+    """Gives ids to files of a work tree, reading at most `limit` bytes of each and so many of all."""
 
     def __init__(self, tree: Confined, limit: int, algorithm: str, budget: int = _HASH_BYTES) -> None:
         self._tree = tree

@@ -9,7 +9,7 @@ import msgspec
 from audit.documents.place import Gap
 
 READ_LIMIT = 32 * 2**20
-"""Bytes of one file that a reader hands out unless told otherwise: notebooks with pictures reach this size."""
+"""Bytes of one file that a reader hands out unless told otherwise: notebooks with pictures grow so large."""
 
 LARGE_FILE = 10 * 2**20
 """Bytes from which a tracked file counts as large."""
@@ -87,9 +87,9 @@ class BlobReader(Protocol):
 class Snapshot(msgspec.Struct, frozen=True):
     """A repository at one commit.
 
-    `repository` names it for people: `owner/name` where a remote tells, else the folder. `git` is None for a plain folder. `gaps`: paths known to exist whose content is not there (partial clone,
-    sparse checkout, export-ignore). `notes`: sentences about the snapshot as a whole that a reader should
-    know.
+    `repository` names it for people: `owner/name` where a remote tells, else the folder. `git` is None for a
+    plain folder. `gaps`: paths known to exist whose content is not there (partial clone, sparse checkout,
+    export-ignore). `notes`: sentences about the snapshot as a whole that a reader should know.
     """
 
     repository: str
