@@ -28,7 +28,8 @@ class Knowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     effects: tuple[Effect, ...]
     trainers: dict[str, tuple[str, ...]]
-    critical: tuple[str, ...]
+    critical: frozenset[str]
+    aliases: dict[str, str]
     distributions: dict[str, tuple[str, ...]]
     libraries: frozenset[str]
     hosted: tuple[str, ...] = ()
