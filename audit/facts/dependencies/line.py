@@ -55,7 +55,7 @@ def parse_requirement(
 
     `.` and `.[extra]`, the project itself, are no dependency: the caller asks `is_project` first.
     """
-    text = text.strip().strip("'\"").strip()
+    text = _unquoted(text)
     if not text or len(text) > MAX_LINE:
         return None
     if _SCHEME.match(text) or _is_path(text):
@@ -125,6 +125,14 @@ def parse_conda(text: str, line: int, *, source: str = "conda", group: str = "")
         source=source,
         group=group,
     )
+
+
+def _unquoted(text: str) -> str:
+    """`text` without the one pair of quotes around all of it; a marker's own quotes stay."""
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" and text.count(text[0]) == 2:
+        text = text[1:-1].strip()
+    return text
 
 
 def _is_specifier(text: str) -> bool:

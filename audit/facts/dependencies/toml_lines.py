@@ -43,25 +43,38 @@ class TomlText:
 
     def line(self, table: str, key: str = "", value: str = "", after: int = 0) -> int:
         """The line of `key` in `table`, or of the text `value` behind it; the table's line, or 1, where not
-        found."""
-        best = 1
+        found.
+
+        The table may be written as a header, as a dotted key of a table above it, or as an inline table.
+        """
+        parts = table.split(".")
+        for depth in range(len(parts), -1, -1):
+            dotted = [*parts[depth:], key] if key else parts[depth:]
+            found = self._find(".".join(parts[:depth]), [part for part in dotted if part], value, after)
+            if found:
+                return found
+        return 1
+
+    def _find(self, table: str, dotted: list[str], value: str, after: int) -> int:
+        best = 0
         for name, first, last in self._tables:
             if name != table:
                 continue
-            best = max(first, 1)
-            start = max(first + 1, after)
-            if key:
-                at = self._key_line(key, first + 1, last)
-                if not at:
-                    continue
-                best, start = at, max(at, after)
+            start = first
+            if dotted:
+                start = self._key_line(".".join(dotted), first + 1, last)
+                if not start:  # a key of an inline table, or behind a dotted one
+                    start = next(
+                        (n for n in (self._key_line(k, first + 1, last) for k in dotted[:1]) if n), 0
+                    )
+            if not start:
+                continue
+            best = best or start
             if not value:
-                return best
-            for number in range(start, last + 1):
+                return start
+            for number in range(max(start, after, 1), last + 1):
                 if value in self.lines[number - 1]:
                     return number
-            if key:
-                return best
         return best
 
     def _key_line(self, key: str, first: int, last: int) -> int:
