@@ -1,0 +1,125 @@
+"""What a change introduced: findings compared with those of an earlier state."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from audit.documents.finding import Finding, Status
+
+_KEPT = (Status.FAIL, Status.SUPPRESSED)
+
+Key = Callable[[Finding], str | None]
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """The findings with `new` set on every failure, how many are new, and how many failures of the baseline are gone."""
+
+    findings: tuple[Finding, ...]
+    new: int
+    fixed: int
+
+
+def compare(
+    head: Sequence[Finding],
+    base: Sequence[Finding],
+    *,
+    head_blobs: Mapping[str, str],
+    base_blobs: Mapping[str, str] | None,
+) -> Comparison:
+    """Which of `head`'s failures `base` does not have. The blobs are {path: blob id}; None where the base is a report without its files.
+
+    The fingerprint decides, which holds no line number. What is left over is matched once more by rule and words: under the name that a
+    file of the same content had in the base, then, for files that are gone, without regard to their name. Each failure of the base
+    matches one. What the base had suppressed is not new; what it had and is suppressed now is not fixed.
+    """
+    was = {new: old for old, new in renames(head_blobs, base_blobs).items()} if base_blobs is not None else {}
+
+    def moved_from(finding: Finding) -> str | None:
+        path = _path(finding)
+        return (
+            None
+            if path is None or path in head_blobs
+            else _words(finding, dict.fromkeys(_paths(finding), ""))
+        )
+
+    def moved_to(finding: Finding) -> str | None:
+        path = _path(finding)
+        if path is None or (base_blobs is not None and path in base_blobs):
+            return None
+        return _words(finding, dict.fromkeys(_paths(finding), ""))
+
+    passes: tuple[tuple[Key, Key], ...] = (
+        (_print, _print),
+        (lambda finding: _words(finding, was), lambda finding: _words(finding, {})),
+        (moved_to, moved_from),
+    )
+    known, gone = _match(head, base, passes)
+    marked = tuple(
+        msgspec.structs.replace(finding, new=place not in known) if finding.status is Status.FAIL else finding
+        for place, finding in enumerate(head)
+    )
+    return Comparison(marked, sum(finding.new is True for finding in marked), gone)
+
+
+def _match(
+    head: Sequence[Finding], base: Sequence[Finding], passes: Sequence[tuple[Key, Key]]
+) -> tuple[frozenset[int], int]:
+    """Places in `head` that have their like in `base`, one for one, and how many failures of `base` have none."""
+    open_head = [place for place, finding in enumerate(head) if finding.status in _KEPT]
+    open_base = [place for place, finding in enumerate(base) if finding.status in _KEPT]
+    known: set[int] = set()
+    for of_head, of_base in passes:
+        waiting: dict[str, list[int]] = defaultdict(list)
+        for place in reversed(open_base):
+            if (key := of_base(base[place])) is not None:
+                waiting[key].append(place)
+        taken: set[int] = set()
+        for place in open_head:
+            key = of_head(head[place])
+            if key is not None and waiting.get(key):
+                taken.add(waiting[key].pop())
+                known.add(place)
+        open_head = [place for place in open_head if place not in known]
+        open_base = [place for place in open_base if place not in taken]
+    return frozenset(known), sum(base[place].status is Status.FAIL for place in open_base)
+
+
+def _print(finding: Finding) -> str | None:
+    return finding.fingerprint or None
+
+
+def _path(finding: Finding) -> str | None:
+    return finding.evidence[0].path if finding.evidence else None
+
+
+def _paths(finding: Finding) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(place.path for place in finding.evidence[:8]))
+
+
+def _words(finding: Finding, names: Mapping[str, str]) -> str:
+    """Rule, first path and message, paths renamed after `names`, the reason of a suppression left out."""
+    message = finding.message
+    if finding.status is Status.SUPPRESSED:
+        message = message.rpartition(" Suppressed: ")[0]
+    for path in sorted(_paths(finding), key=len, reverse=True):
+        if path in names:
+            message = message.replace(path, names[path])
+    first = _path(finding) or ""
+    return "\0".join((finding.rule, names.get(first, first), message))
+
+
+def renames(head: Mapping[str, str], base: Mapping[str, str]) -> dict[str, str]:
+    """{path in base: path in head} of files whose content moved: both arguments are {path: blob id}.
+
+    Only where exactly one file of that content left and exactly one came: a guess between two would be none.
+    """
+    gone = _only({path: blob for path, blob in base.items() if path not in head})
+    came = _only({path: blob for path, blob in head.items() if path not in base})
+    return {path: came[blob] for blob, path in gone.items() if blob in came}
+
+
+def _only(blobs: Mapping[str, str]) -> dict[str, str]:
+    """{blob id: path} of contents that stand in one file alone."""
+    count = Counter(blobs.values())
+    return {blob: path for path, blob in blobs.items() if count[blob] == 1}

@@ -1,0 +1,40 @@
+"""`ml-audit schema NAME`."""
+
+import click
+
+NAMES = ("audit-report", "config")
+
+
+@click.command("schema", epilog="\b\nExamples:\n  ml-audit schema audit-report > audit-report.schema.json\n")
+@click.argument("name", type=click.Choice(NAMES))
+def schema_command(name: str) -> None:
+    """Print the JSON schema of a document: the audit report, or the configuration `.ml-audit/config.yaml`."""
+    from audit.cli.output import write_stdout
+
+    write_stdout(schema_text(name))
+
+
+def schema_text(name: str) -> str:
+    """The schema as indented JSON (draft 2020-12) with a newline at its end."""
+    import json
+
+    return json.dumps(_report() if name == "audit-report" else _config(), indent=2) + "\n"
+
+
+def _report() -> dict[str, object]:
+    import msgspec
+
+    from audit.documents.report import Report
+
+    schema = msgspec.json.schema(Report)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ml-audit report, schema version 1",
+        **schema,
+    }
+
+
+def _config() -> dict[str, object]:
+    from audit.assess.config import Config
+
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}

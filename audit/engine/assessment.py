@@ -1,0 +1,125 @@
+"""From a snapshot to signals and findings, and the same from the cache where nothing changed.
+
+Everything here is a function of the snapshot and of this program's code, so it is kept under a digest of both: the audit of an unchanged
+tree neither reads a file nor decodes a fact.
+"""
+
+import contextlib
+import hashlib
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import msgspec
+
+import audit
+from audit.assess.suppression import Comment
+from audit.documents.finding import Finding
+from audit.documents.report import Analysis, Coverage, Patterns, Profiles, Quality
+from audit.documents.signals import Signals
+from audit.facts.cache import FactCache
+from audit.facts.model import FileFacts
+from audit.source.snapshot import Snapshot
+
+_READERS = ("msgspec", "packaging", "PyYAML", "identify", "tree-sitter", "tree-sitter-python")
+"""Distributions whose version can change what is read from a file."""
+
+
+class Assessment(msgspec.Struct, frozen=True):
+    """All that follows from a snapshot alone: before suppression, score and comparison. `comments`: inline suppressions."""
+
+    signals: Signals
+    findings: tuple[Finding, ...]
+    analysis: Analysis
+    quality: Quality
+    patterns: Patterns
+    profiles: Profiles
+    coverage: Coverage
+    comments: tuple[Comment, ...]
+
+
+class Inquiry(msgspec.Struct, frozen=True):
+    """How a snapshot is assessed: `level` and declared `profiles` choose the rules, the rest does not change the answer."""
+
+    level: int
+    profiles: tuple[str, ...]
+    jobs: int
+    now: int
+    files: Callable[[int, int], None]
+
+
+def assess(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Assessment:
+    """The assessment of `snapshot`, from the cache where it is known."""
+    key = _key(snapshot, inquiry) if kept else b""
+    if kept and (value := kept.get_many([key], "derived").get(key)):
+        try:
+            return msgspec.msgpack.decode(value, type=Assessment)
+        except msgspec.MsgspecError:
+            pass  # a damaged row costs the work once more
+    assessment = _made(snapshot, inquiry, kept)
+    if kept:
+        # A file name that is not UTF-8 in a finding cannot be written: such a tree is assessed anew each time.
+        with contextlib.suppress(UnicodeEncodeError):
+            kept.put_many([(key, msgspec.msgpack.encode(assessment))], inquiry.now, "derived")
+    return assessment
+
+
+def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Assessment:
+    from audit.engine.overview import analysis, coverage, patterns, quality
+    from audit.facts.collect import collect
+    from audit.rules import catalogue
+    from audit.rules.rule import Context
+    from audit.signals.compute import compute_signals
+    from audit.signals.repository import Repository
+    from audit.signals.training_path import TrainingPath
+
+    collection = collect(snapshot, jobs=inquiry.jobs, cache=kept, now=inquiry.now, progress=inquiry.files)
+    repository = Repository(snapshot, collection)
+    path = TrainingPath(repository)
+    signals = compute_signals(repository, path)
+    rules = [rule for rule in catalogue.RULES if rule.level <= inquiry.level]
+    findings = catalogue.run(Context(repository, path, signals), rules)
+    return Assessment(
+        signals=signals,
+        findings=findings,
+        analysis=analysis(repository, signals),
+        quality=quality(signals, repository),
+        patterns=patterns(signals),
+        profiles=Profiles(inquiry.profiles, inquiry.profiles),
+        coverage=coverage(snapshot, collection),
+        comments=tuple(_comments(repository.facts)),
+    )
+
+
+def _comments(facts_by_path: Mapping[str, FileFacts]) -> Iterator[Comment]:
+    for path, facts in facts_by_path.items():
+        for ignore in (*facts.ignores, *getattr(facts.body, "ignores", ())):
+            yield Comment(path, ignore.line, ignore.rules, ignore.reason)
+
+
+def _key(snapshot: Snapshot, inquiry: Inquiry) -> bytes:
+    digest = hashlib.sha256(program_digest())
+    head = (snapshot.repository, snapshot.git, snapshot.gaps, snapshot.notes, inquiry.level, inquiry.profiles)
+    for part in head:
+        digest.update(repr(part).encode("utf-8", "surrogateescape"))
+    for entry in snapshot.entries:
+        line = f"{entry.path}\0{entry.blob}\0{entry.kind.value}\0{entry.size}\0{entry.tracked}\n"
+        digest.update(line.encode("utf-8", "surrogateescape"))
+    return digest.digest()
+
+
+@cache
+def program_digest() -> bytes:
+    """A digest of this package's code and data, of the running Python and of the libraries that read files."""
+    digest = hashlib.sha256(platform.python_version().encode())
+    for name in _READERS:
+        try:
+            digest.update(f"{name} {version(name)}".encode())
+        except PackageNotFoundError:
+            digest.update(f"{name} -".encode())
+    folder = Path(audit.__file__).parent
+    for path in sorted(p for p in folder.rglob("*") if p.suffix in (".py", ".yaml") and p.is_file()):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.digest()

@@ -1,0 +1,193 @@
+"""One audit: what the command, the action and the fleet share."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+import audit as package
+from audit.assess.baseline import Comparison, compare
+from audit.assess.gate import FailOn
+from audit.assess.insights import insights
+from audit.assess.risk import risk
+from audit.assess.score import dimensions, overall
+from audit.assess.suppression import suppress
+from audit.documents.finding import Finding, Severity, Status
+from audit.documents.report import SCHEMA_VERSION, Report, Summary, Tool
+from audit.engine.assessment import Assessment, Inquiry, assess
+from audit.engine.options import Audited, Effects, Options
+from audit.facts.cache import FactCache, default_folder
+from audit.facts.collect import default_jobs
+from audit.source.open import open_snapshot
+from audit.source.snapshot import EntryKind, Snapshot
+
+if TYPE_CHECKING:  # pydantic is imported only where a repository has a configuration
+    from audit.assess.config import Config, Ignore
+
+CONFIG_PATH = ".ml-audit/config.yaml"
+TOOL = "ml-audit"
+
+
+class _Outcome(msgspec.Struct, frozen=True):
+    """The findings as they are reported. `new` and `fixed`: counts against a baseline, None where there is none;
+    `note`: what they were compared with."""
+
+    findings: tuple[Finding, ...]
+    new: int | None = None
+    fixed: int | None = None
+    note: str = ""
+
+
+class _Work(msgspec.Struct, frozen=True):
+    """What every step of one audit needs."""
+
+    options: Options
+    effects: Effects
+    inquiry: Inquiry
+    kept: FactCache | None
+
+
+def audit(options: Options, effects: Effects) -> Audited:
+    """Audits one target. Nothing of it is executed.
+
+    Raises SourceError and NetworkError where it cannot be read, DocumentError where its configuration or the baseline is not valid.
+    """
+    effects.step(f"Reading {options.target}")
+    with (
+        _kept(options, effects) as kept,
+        open_snapshot(options.target, environ=effects.environ, progress=effects.step) as snapshot,
+    ):
+        config = _config(snapshot)
+        work = _Work(options, effects, _inquiry(options, config, effects), kept)
+        assessment = assess(snapshot, work.inquiry, kept)
+        outcome = _compared(work, snapshot, _suppressed(assessment, config))
+    report = _report(snapshot, assessment, outcome, work.inquiry)
+    return Audited(report, FailOn(config.fail_on) if config and config.fail_on else None)
+
+
+@contextmanager
+def _kept(options: Options, effects: Effects) -> Iterator[FactCache | None]:
+    if not options.use_cache:
+        yield None
+        return
+    kept = FactCache(default_folder(effects.environ))
+    try:
+        yield kept
+    finally:
+        kept.close()
+
+
+def _config(snapshot: Snapshot) -> "Config | None":
+    entry = next((e for e in snapshot.entries if e.path == CONFIG_PATH and e.kind is EntryKind.FILE), None)
+    if entry is None:
+        return None
+    from audit.assess.config import parse_config
+    from audit.assess.errors import DocumentError
+
+    [(_, data)] = snapshot.reader.read([entry])
+    if isinstance(data, str):
+        raise DocumentError(f"{CONFIG_PATH} cannot be read: {data}.")
+    return parse_config(data)
+
+
+def _inquiry(options: Options, config: "Config | None", effects: Effects) -> Inquiry:
+    level = options.level or (config.level if config else None) or "auto"
+    return Inquiry(
+        level=0 if level == "auto" else int(level),
+        profiles=options.profiles or (config.profiles if config else ()),
+        jobs=options.jobs or default_jobs(),
+        now=int(effects.clock()),
+        files=effects.files,
+    )
+
+
+def _suppressed(assessment: Assessment, config: "Config | None") -> tuple[Finding, ...]:
+    ignores: Sequence[Ignore] = config.ignore if config else ()
+    if not ignores and not assessment.comments:
+        return assessment.findings
+    from audit.rules.catalogue import RULES
+
+    return suppress(
+        assessment.findings, ignores=ignores, comments=assessment.comments, known=[rule.id for rule in RULES]
+    )
+
+
+def _compared(work: _Work, snapshot: Snapshot, findings: tuple[Finding, ...]) -> _Outcome:
+    """The findings compared with the baseline, or as they are where none is named."""
+    name = work.options.baseline
+    if name is None:
+        return _Outcome(findings)
+    from audit.engine.against import base_target, read_report, refuse_itself, report_file
+
+    blobs = _blobs(snapshot)
+    if file := report_file(name):
+        report = read_report(file)
+        refuse_itself(name, report.commit, snapshot)
+        return _outcome(
+            compare(findings, report.findings, head_blobs=blobs, base_blobs=None),
+            f"Compared with the report {file.name}.",
+        )
+    target, note = base_target(work.options.target, name, snapshot, work.effects)
+    work.effects.step(f"Reading the baseline {name}")
+    with open_snapshot(target, environ=work.effects.environ, progress=work.effects.step) as base:
+        refuse_itself(name, base.git.commit if base.git else None, snapshot)
+        found = _suppressed(assess(base, work.inquiry, work.kept), _config(base))
+        return _outcome(compare(findings, found, head_blobs=blobs, base_blobs=_blobs(base)), note)
+
+
+def _outcome(comparison: Comparison, note: str) -> _Outcome:
+    return _Outcome(comparison.findings, comparison.new, comparison.fixed, note)
+
+
+def _blobs(snapshot: Snapshot) -> dict[str, str]:
+    return {entry.path: entry.blob for entry in snapshot.entries if entry.kind is EntryKind.FILE}
+
+
+def _report(snapshot: Snapshot, assessment: Assessment, outcome: _Outcome, inquiry: Inquiry) -> Report:
+    from audit.rules.catalogue import RULES
+
+    findings = outcome.findings
+    parts = dimensions(findings, {rule.id: rule for rule in RULES})
+    score = overall(parts)
+    coverage = assessment.coverage
+    if outcome.note:
+        coverage = msgspec.structs.replace(coverage, notes=(*coverage.notes, outcome.note))
+    return Report(
+        schema_version=SCHEMA_VERSION,
+        tool=Tool(TOOL, package.__version__),
+        repository=snapshot.repository,
+        commit=snapshot.git.commit if snapshot.git else None,
+        level=inquiry.level,
+        generated_at=datetime.fromtimestamp(inquiry.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        score=score,
+        risk=risk(score, findings),
+        dimensions=parts,
+        analysis=assessment.analysis,
+        quality=assessment.quality,
+        patterns=assessment.patterns,
+        signals=assessment.signals,
+        profiles=assessment.profiles,
+        findings=findings,
+        insights=insights(parts, findings, assessment.signals),
+        summary=_summary(outcome),
+        coverage=coverage,
+    )
+
+
+def _summary(outcome: _Outcome) -> Summary:
+    by_status = Counter(finding.status for finding in outcome.findings)
+    failing = Counter(finding.severity for finding in outcome.findings if finding.status is Status.FAIL)
+    return Summary(
+        critical=failing[Severity.CRITICAL],
+        warning=failing[Severity.WARNING],
+        info=failing[Severity.INFO],
+        passed=by_status[Status.PASS],
+        not_applicable=by_status[Status.NOT_APPLICABLE],
+        not_checked=by_status[Status.NOT_CHECKED],
+        suppressed=by_status[Status.SUPPRESSED],
+        new=outcome.new,
+        fixed=outcome.fixed,
+    )

@@ -1,0 +1,41 @@
+"""What one audit is asked for, and what it may use of the world outside."""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from audit.assess.gate import FailOn
+from audit.documents.report import Report
+
+
+class Options(msgspec.Struct, frozen=True):
+    """What is audited, and how.
+
+    `target`: a path, PATH@REF, owner/repo[@ref] or a GitHub address. `level`: "auto", "0", "1", "2", or None for what the repository's
+    configuration says. `baseline`: a ref, or the path of an earlier report. `jobs`: processes, None for one per usable core.
+    `use_cache`: whether facts and answers are kept between runs.
+    """
+
+    target: str
+    level: str | None = None
+    profiles: tuple[str, ...] = ()
+    baseline: str | None = None
+    jobs: int | None = None
+    use_cache: bool = True
+
+
+class Effects(msgspec.Struct, frozen=True):
+    """The world outside. `clock`: seconds since 1970. `environ`: environment variables. `step` is told what starts;
+    `files` how many files of how many have been read."""
+
+    clock: Callable[[], float]
+    environ: Mapping[str, str]
+    step: Callable[[str], None] = lambda _: None
+    files: Callable[[int, int], None] = lambda _done, _total: None
+
+
+class Audited(msgspec.Struct, frozen=True):
+    """A report, and the threshold that the audited repository's configuration sets for itself (None where it sets none)."""
+
+    report: Report
+    fail_on: FailOn | None = None
