@@ -102,13 +102,16 @@ class Command(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ScriptFacts(msgspec.Struct, frozen=True, tag="script"):
-    """Shell, Makefile or SLURM: its commands, variable assignments, `#SBATCH` directives, and what it installs by pip or conda."""
+    """Shell, Makefile or SLURM: its commands, variable assignments, `#SBATCH` directives, and what it installs by pip or conda.
+
+    `rules`: a Makefile's targets as (name, prerequisites, line); the commands behind the line up to the next rule are its recipe."""
 
     format: str
     commands: tuple[Command, ...] = ()
     variables: tuple[tuple[str, str, int], ...] = ()
     directives: tuple[Flag, ...] = ()
     requirements: tuple[Requirement, ...] = ()
+    rules: tuple[tuple[str, tuple[str, ...], int], ...] = ()
 
 
 class BaseImage(msgspec.Struct, frozen=True, array_like=True, gc=False):

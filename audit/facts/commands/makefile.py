@@ -7,6 +7,7 @@ from audit.facts.extracted import Extracted
 from audit.facts.model import ScriptFacts
 
 MAX_VARIABLES = 1_000
+MAX_RULES = 2_000
 _MAX_VALUE = 2_000
 
 _ASSIGNMENT = re.compile(
@@ -15,6 +16,7 @@ _ASSIGNMENT = re.compile(
 _REFERENCE = re.compile(r"\$\(([A-Za-z_][\w.-]*)\)|\$\{([A-Za-z_][\w.-]*)\}")
 _PREFIX = re.compile(r"[@+-][@+ \t-]*")
 _RULE = re.compile(r"[^\s#=:][^#=:]*::?(?![=])([^;]*);(.*)", re.DOTALL)
+_TARGETS = re.compile(r"([^\s#=:][^#=:]*)::?(?![=:])([^;#]*)", re.DOTALL)
 _CONTINUATION = re.compile(r"\\\n")
 
 
@@ -23,7 +25,7 @@ def extract(text: str) -> Extracted:
     written."""
     partial = f"only the first {MAX_CHARS:,} characters were read" if len(text) > MAX_CHARS else ""
     text = text[:MAX_CHARS].replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
-    recipes, variables = _split(text)
+    recipes, variables, rules = _split(text)
     values = {name: value for name, value, _ in variables}
     expanded = "\n".join(_expand(line, values) for line in recipes)
     script = read_script(expanded, substitutions=False)
@@ -33,16 +35,22 @@ def extract(text: str) -> Extracted:
             commands=script.commands,
             variables=tuple(variables),
             requirements=script.requirements,
+            rules=tuple(rules[:MAX_RULES]),
         ),
         partial or script.partial,
     )
 
 
-def _split(text: str) -> tuple[list[str], list[tuple[str, str, int]]]:
-    """The recipe lines in their places, all other lines blank; and the variables as (name, value, line)."""
+Rule = tuple[str, tuple[str, ...], int]
+
+
+def _split(text: str) -> tuple[list[str], list[tuple[str, str, int]], list[Rule]]:
+    """The recipe lines in their places, all other lines blank; the variables as (name, value, line); the rules
+    as (target, prerequisites, line)."""
     lines = text.split("\n")
     recipes = [""] * len(lines)
     variables: list[tuple[str, str, int]] = []
+    rules: list[Rule] = []
     known: dict[str, str] = {}
     at = 0
     while at < len(lines):
@@ -60,8 +68,19 @@ def _split(text: str) -> tuple[list[str], list[tuple[str, str, int]]]:
         else:
             logical = _CONTINUATION.sub(" ", "\n".join(lines[at:end])).strip()
             _other_line(logical, at, recipes, variables, known)
+            if len(rules) < MAX_RULES:
+                rules += _rules(logical, at + 1, known)
         at = end
-    return recipes, variables
+    return recipes, variables, rules
+
+
+def _rules(logical: str, line: int, known: dict[str, str]) -> list[Rule]:
+    """A rule for each target in front of the colon; none where the line is an assignment or something else."""
+    found = _TARGETS.match(logical) if ":" in logical and not _ASSIGNMENT.fullmatch(logical) else None
+    if found is None:
+        return []
+    needs = tuple(_expand(found[2], known).split()[:100])
+    return [(target[:200], needs, line) for target in _expand(found[1], known).split()[:100]]
 
 
 def _other_line(

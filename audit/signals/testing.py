@@ -1,0 +1,162 @@
+"""Whether the repository tests and measures itself."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from audit.documents.signals import Signal
+from audit.facts.classify import is_docs_path, is_test_path
+from audit.facts.kinds import Kind
+from audit.facts.python.model import PythonFacts, Scope
+from audit.signals.ci_runs import CiRuns
+from audit.signals.repository import Repository, place
+from audit.signals.training_path import TrainingPath
+
+# What pytest collects by default, and unittest's discovery.
+_COLLECTED: Final = re.compile(r"test_.*\.py|.*_tests?\.py|tests?\.py")
+_CASES: Final = re.compile(r"(.*\.)?\w*(?:Test|Tests|TestCase|TestBase|TesterMixin)")
+# Fixtures of pytest itself and of plugins that many have installed.
+_FIXTURES: Final = frozenset(
+    """
+    tmp_path tmpdir tmp_path_factory tmpdir_factory monkeypatch capsys capfd caplog request recwarn pytestconfig cache testdir pytester doctest_namespace
+    mocker benchmark event_loop httpx_mock requests_mock responses snapshot data_regression num_regression file_regression faker client subtests
+    record_property record_xml_attribute worker_id respx_mock aiohttp_client
+    """.split()
+)
+
+_BENCH_WORDS: Final = frozenset({"benchmark", "benchmarks", "benchmarking", "bench", "benches", "microbenchmark", "microbenchmarks"})
+# "bench" in the name of a collection of tasks that models are evaluated on: that is no benchmark of the repository.
+_TASK_COLLECTIONS: Final = frozenset(
+    """mt tau tau2 swe big bigger live long wild agent agents safety harm math code gui web os jailbreak legal med medical vl mm mmt arena
+    fin sci bbq spider tool llm rag judge reward vision video chart doc truth ops data edit eq ie cmmlu cmt c""".split()
+)
+_SPEED: Final = re.compile(
+    r"(?:^|_)(?:inference_(?:time|speed)|train(?:ing)?_speed|speed_?test|speed_(?:comparison|benchmark)|throughput|latency|perf_?test|"
+    r"(?:measure|test|eval|compute|get|profile|compare)_(?:inference_)?(?:speed|fps|latency|throughput|runtime))(?:_|$)"
+)
+_CODE: Final = frozenset({"py", "sh", "bash", "ipynb", "cu", "cc", "cpp", "cxx", "c", "rs", "jl", "slurm", "lua", "r"})
+
+
+def tests(repository: Repository) -> Signal[bool]:
+    """Whether a test of the repository's own code can be run: a test function or case that pytest or unittest collects.
+
+    `test.py` in research code evaluates a model, and `tasks_test.py` may be a data split: what counts is what the file defines.
+    """
+    fixtures = _fixtures(repository)
+    found = []
+    for path, facts in repository.python.items():
+        line = next(_test_lines(path, facts, fixtures), None)
+        if line is not None:
+            found.append((path.count("/"), path, line))
+    return Signal(bool(found), tuple(place(path, line) for _, path, line in sorted(found)[:2]))
+
+
+def ci_tests(repository: Repository, path: TrainingPath) -> Signal[bool]:
+    """Whether a CI job runs tests or the code end to end."""
+    found = CiRuns(repository, path).places()
+    return Signal(bool(found), found[:2])
+
+
+def benchmarks(repository: Repository) -> Signal[bool]:
+    """Whether the repository measures itself: speed, memory or learning curves, by scripts or in a folder of benchmarks."""
+    found = [(rank, path, line) for path in repository.paths if (rank := _benchmark_rank(path, repository)) for line in (1,)]
+    found += [(3, path, line) for path, line in _measuring_code(repository)]
+    chosen = list(dict.fromkeys((path, line) for _, path, line in sorted(found)))
+    return Signal(bool(found), tuple(place(path, line) for path, line in chosen[:2]))
+
+
+# Tests ------------------------------------------------------------------------------------------------------------
+
+
+def _fixtures(repository: Repository) -> frozenset[str]:
+    """Names that the repository's own fixtures provide to test functions."""
+    found = set(_FIXTURES)
+    for facts in repository.python.values():
+        for scope in facts.scopes:
+            if scope.kind == "function" and any("fixture" in decorator for decorator in scope.decorators):
+                found.add(scope.name)
+                found.update(re.findall(r"name='(\w+)'", " ".join(scope.decorators)))
+    return frozenset(found)
+
+
+def _test_lines(path: str, facts: PythonFacts, fixtures: frozenset[str]) -> Iterator[int]:
+    """Lines of the tests that a runner would collect from a file."""
+    collected = _COLLECTED.fullmatch(path.rpartition("/")[2].lower()) is not None
+    if not collected and not is_test_path(path):
+        return
+    for scope in facts.scopes:
+        if scope.kind != "function" or not scope.name.startswith("test"):
+            continue
+        around = facts.scopes[scope.parent]
+        if around.kind == "class":
+            if _is_case(around) or (collected and around.name.startswith("Test") and scope.name.startswith("test_")):
+                yield scope.line
+        elif collected and around.kind == "module" and _is_test_function(scope, facts, path, fixtures):
+            yield scope.line
+
+
+def _is_case(scope: Scope) -> bool:
+    return any(_CASES.fullmatch(base.partition("[")[0]) for base in scope.bases)
+
+
+def _is_test_function(scope: Scope, facts: PythonFacts, path: str, fixtures: frozenset[str]) -> bool:
+    """A function whose every parameter pytest could fill in; `def test(args, model)` of an evaluation script has others."""
+    if path.rpartition("/")[2].lower() == "test.py" and not _imports_a_runner(facts):
+        return False
+    if scope.name == "test" and not _imports_a_runner(facts) and not is_test_path(path.rpartition("/")[0] + "/x"):
+        return False
+    if any(word in decorator for decorator in scope.decorators for word in ("parametrize", "given", "patch", "params", "expand")):
+        return True
+    return all(param.default or param.name.startswith("*") or param.name in fixtures for param in scope.params)
+
+
+def _imports_a_runner(facts: PythonFacts) -> bool:
+    return any(item.module.partition(".")[0] in ("pytest", "unittest", "absl", "nose") for item in facts.imports)
+
+
+# Benchmarks -------------------------------------------------------------------------------------------------------
+
+
+def _benchmark_rank(path: str, repository: Repository) -> int:
+    """How plainly a file is a benchmark: 1 by its own name, 2 by its folder's, 0 not at all."""
+    *folders, name = path.lower().split("/")
+    stem, _, extension = name.rpartition(".")
+    if name == "asv.conf.json":
+        return 1
+    if extension not in _CODE or stem == "__init__" or repository.is_vendored(path) or is_docs_path(path):
+        return 0
+    if "test" not in folders and "tests" not in folders and (_is_bench_name(stem) or _SPEED.search(stem.replace("-", "_"))):
+        return 1
+    return 2 if any(folder in _BENCH_WORDS or _benchmark_folder(folder) for folder in folders) else 0
+
+
+def _benchmark_folder(folder: str) -> bool:
+    words = _words(folder)
+    return any(word in ("benchmark", "benchmarks", "benchmarking") for word in words)
+
+
+@cache
+def _is_bench_name(stem: str) -> bool:
+    words = _words(stem)
+    for index, word in enumerate(words):
+        if word in _BENCH_WORDS:
+            return not (index and words[index - 1] in _TASK_COLLECTIONS)
+    return False
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
+
+
+def _measuring_code(repository: Repository) -> Iterator[tuple[str, int]]:
+    """Code that uses a library made for benchmarks, and tests that take pytest-benchmark's fixture."""
+    for path, facts in repository.python.items():
+        for item in facts.imports:
+            if f"{item.module}.{item.name}".startswith("torch.utils.benchmark"):
+                yield path, item.line
+        for scope in facts.scopes:
+            if scope.name.startswith("test") and any(param.name == "benchmark" for param in scope.params):
+                yield path, scope.line
+            if any("perf_report" in decorator for decorator in scope.decorators):
+                yield path, scope.line
