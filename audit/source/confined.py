@@ -29,6 +29,10 @@ HAS_FOLDER_HANDLES = {os.open, os.stat, os.readlink} <= os.supports_dir_fd
 """Whether this platform opens files relative to an open folder (Windows does not)."""
 
 
+SUBMODULE = "a submodule, a repository of its own"
+"""What every reader answers for a submodule."""
+
+
 def to_bytes(path: str) -> bytes:
     """A snapshot's path as the file system spells it."""
     return path.encode("utf-8", "surrogateescape")
@@ -163,6 +167,8 @@ class WorkTreeReader(msgspec.Struct, frozen=True):
                 )
 
     def _content(self, tree: Confined, entry: Entry) -> bytes | str:
+        if entry.kind is EntryKind.SUBMODULE:
+            return SUBMODULE
         path = to_bytes(entry.path)
         state = tree.stat(path)
         if stat.S_ISLNK(state.st_mode):

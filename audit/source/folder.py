@@ -98,7 +98,12 @@ class _Walk:
     def _listed(self, root: bytes, folder: bytes) -> list[tuple[bytes, bool]]:
         try:
             with os.scandir(root + b"/" + folder) as found:
-                return sorted((item.name, item.is_dir(follow_symlinks=False)) for item in found)
+                # A `.git` that is a file points to a repository elsewhere.
+                return sorted(
+                    (item.name, item.is_dir(follow_symlinks=False))
+                    for item in found
+                    if item.name != b".git" or item.is_dir(follow_symlinks=False)
+                )
         except OSError as error:
             self.gaps.append(Gap(to_text(folder), why_not(error)))
             return []

@@ -231,26 +231,24 @@ def open_repository(git: Git) -> Repository | None:
     )
 
 
-def refusal(folder: str, error: GitError) -> SourceError:
-    """Git's complaint about the repository in `folder` as an error with advice."""
+def refusal(folder: str, error: GitError, *, of_index: bool = False) -> SourceError:
+    """Git's complaint about the repository in `folder`, or about its index, as an error with advice."""
     said = str(error)
     if "dubious ownership" in said or "unsafe repository" in said:
         return SourceError(
             f"Git refuses to read {folder}, because it belongs to another user.",
             f"If you trust it, run: git config --global --add safe.directory {shlex.quote(folder)}",
         )
-    if "index" in said:
+    if of_index:
         return SourceError(
             f"Git cannot read the index of {folder}: {said}.",
             f"Rebuild it (delete .git/index, then run git reset), or audit the commit itself: {folder}@HEAD",
         )
-    if "config" in said:
-        return SourceError(
-            f"Git cannot read its configuration for {folder}: {said}.", "Mend the line that it names."
-        )
-    return SourceError(
-        f"Git cannot read {folder}: {said}.", "Run git fsck there, or clone the repository anew."
-    )
+    if "config" in said.lower():
+        what, advice = "its configuration for ", "Mend the line that it names."
+    else:
+        what, advice = "", "Run git fsck there, or clone the repository anew."
+    return SourceError(f"Git cannot read {what}{folder}: {said}.", advice)
 
 
 def _settings(listed: bytes) -> dict[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from audit.documents.place import Gap
-from audit.source.confined import to_text, too_large
+from audit.source.confined import SUBMODULE, to_text, too_large
 from audit.source.errors import SourceError
 from audit.source.git import Git, GitError, Repository, refusal
 from audit.source.listing import capped, name_notes, with_prefix_removed
@@ -30,13 +30,16 @@ class GitObjectReader(msgspec.Struct, frozen=True):
         """See `BlobReader.read`."""
         for start in range(0, len(entries), _ASKED_AT_ONCE):
             part = entries[start : start + _ASKED_AT_ONCE]
-            wanted = [entry for entry in part if entry.size is None or entry.size <= self.limit]
-            contents = iter(self._contents([entry.blob for entry in wanted]))
+            refused = {id(entry): why for entry in part if (why := self._refused(entry))}
+            contents = iter(self._contents([entry.blob for entry in part if id(entry) not in refused]))
             for entry in part:
-                if entry.size is not None and entry.size > self.limit:
-                    yield entry, too_large(entry.size, self.limit)
-                else:
-                    yield entry, next(contents)
+                yield entry, refused.get(id(entry)) or next(contents)
+
+    def _refused(self, entry: Entry) -> str:
+        if entry.kind is EntryKind.SUBMODULE:
+            return SUBMODULE
+        size = entry.size or 0
+        return too_large(size, self.limit) if size > self.limit else ""
 
     def _contents(self, blobs: list[str]) -> list[bytes | str]:
         """Answers for ids; where Git gives up on one (a damaged object), it is started anew for the rest."""
@@ -131,6 +134,15 @@ def object_sizes(git: Git, blobs: Sequence[str]) -> dict[str, int]:
     return sizes
 
 
+def _missing(git: Git, commit: str) -> frozenset[str]:
+    """Contents of a commit that a partial clone never fetched. To ask `cat-file` for one would fetch it.
+    Raises GitError.
+    """
+    walk = ("rev-list", "--objects", "--no-object-names", "--missing=print", "--no-walk")
+    listed = git.run(*walk, f"{commit}^{{tree}}").decode("ascii", "replace")
+    return frozenset(line[1:] for line in listed.splitlines() if line.startswith("?"))
+
+
 def ref_snapshot(repository: Repository, ref: str, *, prefix: str = "", limit: int = READ_LIMIT) -> Snapshot:
     """The commit that `ref` names, below the folder `prefix` ("" or ending in "/"), with paths relative to
     it.
@@ -142,7 +154,9 @@ def ref_snapshot(repository: Repository, ref: str, *, prefix: str = "", limit: i
     try:
         tree = git.run("ls-tree", "-r", "-z", "--full-tree", commit, *(["--", prefix] if prefix else []))
         listed = _listed(tree, prefix)
-        sizes = object_sizes(git, [blob for _, kind, blob in listed if kind is not EntryKind.SUBMODULE])
+        missing = _missing(git, commit) if repository.partial else frozenset()
+        blobs = [blob for _, kind, blob in listed if kind is not EntryKind.SUBMODULE and blob not in missing]
+        sizes = object_sizes(git, blobs)
     except GitError as error:
         raise refusal(git.folder, error) from None
     if prefix and not listed:
@@ -154,7 +168,7 @@ def ref_snapshot(repository: Repository, ref: str, *, prefix: str = "", limit: i
         for path, kind, blob in listed
         if kind is EntryKind.SUBMODULE or blob in sizes
     )
-    name = git.ask("rev-parse", "--symbolic-full-name", "--end-of-options", ref) or ""
+    name = git.ask("rev-parse", "--symbolic-full-name", ref) or ""
     remote = without_credentials(repository.remote) if repository.remote else None
     submodules = tuple(Submodule(path, False) for path, kind, _ in listed if kind is EntryKind.SUBMODULE)
     state = GitState(

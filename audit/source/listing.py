@@ -56,7 +56,7 @@ def name_notes(entries: Sequence[Entry]) -> tuple[str, ...]:
         shown = "; ".join(clashes[:3]) + ("; …" if len(clashes) > 3 else "")
         plural = "name differs" if len(clashes) == 1 else "names differ"
         notes.append(
-            f"{len(clashes)} {plural} from another only in case; not every file system can hold both: {shown}."
+            f"{len(clashes)} {plural} from another only in case; not every file system holds both: {shown}."
         )
     return tuple(notes)
 

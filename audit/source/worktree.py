@@ -75,7 +75,7 @@ def work_tree_snapshot(
     try:
         listing = _list(repository, prefix, commit)
     except GitError as error:
-        raise refusal(git.folder, error) from None
+        raise refusal(git.folder, error, of_index=True) from None
     if prefix and not listing.index:
         return None
     root = f"{git.folder}/{prefix}".rstrip("/")
