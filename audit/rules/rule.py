@@ -67,7 +67,11 @@ def passed(message: str, *evidence: Place) -> Outcome:
 
 
 def failed(
-    message: str, *evidence: Place, fix: Fix | str | None = None, key: str = "", severity: Severity | None = None
+    message: str,
+    *evidence: Place,
+    fix: Fix | str | None = None,
+    key: str = "",
+    severity: Severity | None = None,
 ) -> Outcome:
     """The rule found what it looks for."""
     return Outcome(Status.FAIL, message, evidence, Fix(fix) if isinstance(fix, str) else fix, key, severity)

@@ -1,0 +1,361 @@
+"""Settings: what is wired to one machine, what is read from outside, what has no effect, what disagrees."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from audit.documents.finding import Severity
+from audit.documents.place import Place
+from audit.facts.classify import is_example_path
+from audit.facts.model import TextFacts
+from audit.facts.python.identities import identity_kind
+from audit.facts.python.model import Text
+from audit.rules.flags import Flag, flags_in, literal, parses_otherwise
+from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, passed
+from audit.rules.wording import OUTCOME_LIMIT, capped, listed
+from audit.signals.repository import Repository
+from audit.signals.training_path import commands_of
+
+_NO_CODE = "The repository holds no Python code of its own."
+
+# Absolute paths ------------------------------------------------------------------------------------------------------
+
+_EXAMPLE_PATH = re.compile(
+    r"path[/_-]to|/(?:user(?:name)?|you|your[\w-]*|my[\w-]*|xxx+|foo|someone|example)(?:/|$)|\.\.\.|…|\$|\{|<|%",
+    re.I,
+)
+_ROUTES = re.compile(
+    r":(?:get|post|put|delete|patch|route|websocket|mount|add_route|add_url_rule|startswith|endswith|replace|strip|lstrip|removeprefix|split|sub|match)(?::|$)"
+)
+
+
+def absolute_paths(context: Context) -> Iterable[Outcome]:
+    repository = context.repository
+    if not repository.code and not repository.configs:
+        yield not_applicable(_NO_CODE)
+        return
+    found: dict[tuple[str, str], list[Place]] = defaultdict(list)
+    severity: dict[tuple[str, str], Severity] = {}
+    for path, line, value, can_be_set in _absolute(repository):
+        found[path, value].append(Place(path, line))
+        lesser = can_be_set or is_example_path(path)
+        severity[path, value] = (
+            Severity.INFO
+            if lesser and severity.get((path, value)) is not Severity.WARNING
+            else Severity.WARNING
+        )
+    keys = sorted(found, key=lambda key: (-severity[key].rank, key))
+    for path, value in keys[:OUTCOME_LIMIT]:
+        yield failed(
+            f"{path}:{found[path, value][0].line} names {value[:100]}, a place that exists on one machine.",
+            *capped(found[path, value]),
+            key=value,
+            severity=severity[path, value],
+        )
+    if len(keys) > OUTCOME_LIMIT:
+        rest = keys[OUTCOME_LIMIT:]
+        yield failed(
+            f"{len(rest)} further absolute paths stand in the code and its settings.",
+            *capped(found[key][0] for key in rest),
+            key="more",
+            severity=Severity.INFO,
+        )
+    if not keys:
+        yield passed("No path of one particular machine stands in the code or its settings.")
+
+
+def _absolute(repository: Repository) -> Iterator[tuple[str, int, str, bool]]:
+    """(path, line, value, whether a user can set another one without editing code)."""
+    for path, facts in repository.code.items():
+        for text in facts.texts:
+            if text.kind == "path" and not _EXAMPLE_PATH.search(text.value) and not _is_route(text):
+                yield (
+                    path,
+                    text.line,
+                    text.value,
+                    text.role.startswith(("default:", "kwarg:add_argument", "kwarg:DEFINE", "kwarg:Option")),
+                )
+    for path, config in repository.configs.items():
+        for setting in config.settings:
+            if (
+                setting.value[:1] in "/ABCDEFGHIJ"
+                and identity_kind(setting.value) == "path"
+                and not _EXAMPLE_PATH.search(setting.value)
+            ):
+                yield path, setting.line, setting.value, True
+    for path, script in repository.scripts.items():
+        for _, value, line in script.variables:
+            if identity_kind(value) == "path" and not _EXAMPLE_PATH.search(value):
+                yield path, line, value, True
+
+
+def _is_route(text: Text) -> bool:
+    return text.role in ("compare", "key") or _ROUTES.search(text.role) is not None
+
+
+# Environment variables -------------------------------------------------------------------------------------------------
+
+_ENVIRONMENT_READS = frozenset({"os.getenv", "os.environ.get", "getenv", "environ.get"})
+_KNOWN_VARIABLES = re.compile(
+    r"(?:CUDA|NCCL|SLURM|SLURMD|PMI|PMIX|OMPI|MPI|MV2|PBS|LSB|TORCH|PYTORCH|TORCHELASTIC|TF|XLA|JAX|TPU|OMP|MKL|KMP|OPENBLAS|WANDB|HF|HUGGINGFACE|HUGGING|TRANSFORMERS|DATASETS|ACCELERATE"
+    r"|DEEPSPEED|DS|FSDP|RAY|VLLM|TRITON|ROCM|HIP|HSA|NVIDIA|KUBERNETES|KAGGLE|COLAB|GITHUB|GITLAB|CI|RUNNER|TRAVIS|CIRCLE|AZUREML|SM|AWS|GOOGLE|GCP|GCS|AZURE|XDG|LC|PYTEST|PYTHON|CONDA|VIRTUAL|PIP|NUMBA"
+    r"|MPLBACKEND|SDL|MUJOCO|PYOPENGL|QT|SSH|READTHEDOCS|MLFLOW|COMET|NEPTUNE|CLEARML|TENSORBOARD|OPENAI|ANTHROPIC|COHERE|GEMINI|MISTRAL|TOGETHER|GROQ|LITELLM|LANGCHAIN|MASTER|NODE|GROUP|LOCAL|GLOBAL|CROSS|ROLE)(?:_\w*)?"
+    r"|RANK|WORLD_SIZE|HOME|USER|USERNAME|PATH|PWD|TMPDIR|TEMP|TMP|SHELL|TERM|LANG|DISPLAY|HOSTNAME|HOST|EDITOR|COLUMNS|LOGNAME|NO_COLOR|LD_LIBRARY_PATH|CC|CXX|DEBUG|BROWSER|APPDATA|LOCALAPPDATA"
+    r"|USERPROFILE|SYSTEMROOT|COMPUTERNAME|HTTPS?_PROXY|NO_PROXY|TOKENIZERS_PARALLELISM|BITSANDBYTES_NOWELCOME|LOG_LEVEL|LOGLEVEL|[A-Z]+_VISIBLE_DEVICES"
+)
+"""Variables that a launcher, a scheduler, a CI service, the system or a well-known library gives or documents."""
+
+
+def environment_variables(context: Context) -> Iterable[Outcome]:
+    repository = context.repository
+    reads: dict[str, list[Place]] = defaultdict(list)
+    looked = False
+    for path, facts in repository.code.items():
+        for call in facts.calls:
+            if call.name not in _ENVIRONMENT_READS or not call.args:
+                continue
+            looked = True
+            name = literal(call.args[0])
+            if name and len(call.args) == 1 and not call.kwargs and not _KNOWN_VARIABLES.fullmatch(name):
+                reads[name].append(Place(path, call.line))
+    if not looked:
+        yield not_applicable("The code reads no environment variable.")
+        return
+    told = _told_variables(repository)
+    missing = [name for name in sorted(reads) if name not in told]
+    for name in missing[:OUTCOME_LIMIT]:
+        yield failed(
+            f"The code reads {name} from the environment without a default, and no documented command, script, env file or container sets it.",
+            *capped(reads[name]),
+            key=name,
+        )
+    if len(missing) > OUTCOME_LIMIT:
+        yield failed(
+            f"{len(missing) - OUTCOME_LIMIT} further variables are read and set nowhere.", key="more"
+        )
+    if not missing:
+        yield passed(
+            "Every environment variable that the code needs is set or shown somewhere, or has a default."
+        )
+
+
+def _told_variables(repository: Repository) -> frozenset[str]:
+    """Variables that some file shows a user, or sets itself."""
+    words: set[str] = set()
+    for _, command in commands_of(repository):
+        words.update(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", command.text))
+        words.update(name for name, _ in command.env)
+    for script in repository.scripts.values():
+        words.update(name for name, _, _ in script.variables)
+    for container in repository.containers.values():
+        words.update(name for name, _, _ in container.env)
+    for body in repository.docs.values():
+        for text, _ in body.code:
+            words.update(re.findall(r"[A-Z_][A-Z0-9_]{2,}", text))
+        for heading, _, _ in body.headings:
+            words.update(re.findall(r"[A-Z_][A-Z0-9_]{2,}", heading))
+    for _, text_facts in repository.bodies(TextFacts):
+        words.update(name for name, _ in text_facts.variables)
+    for facts in repository.python.values():
+        words.update(
+            match[1] for assign in facts.assigns if (match := re.search(r"environ\['(\w+)'\]", assign.target))
+        )
+        words.update(
+            name
+            for call in facts.calls
+            if call.name == "os.environ.setdefault" and call.args and (name := literal(call.args[0]))
+        )
+    return frozenset(words)
+
+
+# Flags without effect ----------------------------------------------------------------------------------------------------
+
+_TAKEN_BY_LAUNCHERS = frozenset(
+    "local_rank local-rank node_rank deepspeed deepspeed_config help version master_addr master_port dist_url world_size rank gpu".split()
+)
+_WHOLE = frozenset(
+    "vars asdict getattr setattr locals globals exec eval Namespace namedtuple SimpleNamespace argparse.Namespace copy.copy copy.deepcopy".split()
+)
+
+
+def unused_flags(context: Context) -> Iterable[Outcome]:
+    repository = context.repository
+    read = _attributes_read(repository)
+    passed_on = {flag.name for _, command in commands_of(repository) for flag in command.flags}
+    looked = 0
+    unused: list[Outcome] = []
+    for path, facts in repository.code.items():
+        flags, unread = flags_in(path, facts)
+        if (
+            len(flags) < 4
+            or unread
+            or parses_otherwise(facts)
+            or facts.parser != "ast"
+            or _handed_on_whole(context, path)
+        ):
+            continue
+        dead = [flag for flag in flags if _is_dead(flag, read)]
+        looked += 1
+        # Where many are unread, the values are reached in a way that is not seen here.
+        if dead and 4 * len(dead) <= len(flags):
+            unused += [_unused(path, flag, passed_on) for flag in dead]
+    yield from unused[:OUTCOME_LIMIT]
+    if len(unused) > OUTCOME_LIMIT:
+        yield failed(
+            f"{len(unused) - OUTCOME_LIMIT} further flags are read nowhere.",
+            key="more",
+            severity=Severity.INFO,
+        )
+    if not looked:
+        yield not_applicable(
+            "No script defines flags of which it can be told for certain where they are read."
+        )
+    elif not unused:
+        yield passed("Every flag that can be followed is read somewhere.")
+
+
+def _attributes_read(repository: Repository) -> frozenset[str]:
+    """Every name that any file, vendored ones too, reads from something like an args object; and every parameter's name."""
+    names: set[str] = set()
+    for facts in repository.python.values():
+        names.update(facts.attributes)
+        for scope in facts.scopes:
+            names.update(param.name for param in scope.params)
+            names.update(part for ref in scope.refs for part in ref.split("."))
+    for notebook in repository.notebooks.values():
+        names.update(notebook.code.attributes)
+    return frozenset(names)
+
+
+def _handed_on_whole(context: Context, path: str) -> bool:
+    """Whether the file gives all its arguments away at once: to `vars`, to a copy, as `**`, or to something outside of the repository."""
+    facts = context.repository.code[path]
+    for scope in facts.scopes:
+        if not _WHOLE.isdisjoint(scope.refs):
+            return True
+    holders = {
+        call.within.partition(":")[2]
+        for call in facts.calls
+        if call.name.rpartition(".")[2] == "parse_args" and call.within.startswith("assign:")
+    }
+    if not holders and not any(
+        call.within == "return" for call in facts.calls if call.name.rpartition(".")[2] == "parse_args"
+    ):
+        return True
+    holders |= {"args", "opt", "opts", "cfg", "config", "FLAGS"}
+    for call in facts.calls:
+        values = [*call.args, *call.kwargs.values()]
+        if any(
+            value.lstrip("*") in holders or re.search(r"\b(?:vars|asdict|dict)\(|__dict__", value)
+            for value in values
+        ):
+            if context.path.graph.lookup(call.name, path, call.scope) is None:
+                return True
+    return any("__dict__" in assign.value or "vars(" in assign.value for assign in facts.assigns)
+
+
+def _is_dead(flag: Flag, read: frozenset[str]) -> bool:
+    return (
+        flag.dest not in read
+        and flag.dest not in _TAKEN_BY_LAUNCHERS
+        and flag.action not in ("'version'", "'help'")
+        and len(flag.dest) > 1
+    )
+
+
+def _unused(path: str, flag: Flag, passed_on: set[str]) -> Outcome:
+    name = (
+        flag.names[-1]
+        if len(flag.names) == 1
+        else next((n for n in flag.names if n.startswith("--")), flag.names[0])
+    )
+    used = not passed_on.isdisjoint(flag.names)
+    said = f"{path}:{flag.line} defines {name}, and nothing reads it: setting it has no effect" + (
+        ", though documented commands do." if used else "."
+    )
+    return failed(
+        said,
+        Place(path, flag.line),
+        key=name,
+        fix=f"Use args.{flag.dest} where it is meant to act, or remove the flag.",
+        severity=None if used else Severity.INFO,
+    )
+
+
+# Disagreement ----------------------------------------------------------------------------------------------------------------
+
+
+def conflicts(context: Context) -> Iterable[Outcome]:
+    found = context.signals.config_conflicts.value
+    if not found:
+        yield passed("No setting was found with different values in places that describe one run.")
+    for conflict in found[:OUTCOME_LIMIT]:
+        said = listed(
+            [
+                f"{place.value} ({place.path}{f':{place.line}' if place.line else ''})"
+                for place in conflict.places
+            ],
+            4,
+        )
+        yield failed(
+            f"{conflict.setting} has different values in places that describe one run: {said}.",
+            *capped(Place(place.path, place.line, place.value[:100]) for place in conflict.places),
+            key=conflict.setting,
+        )
+    if len(found) > OUTCOME_LIMIT:
+        yield failed(
+            f"{len(found) - OUTCOME_LIMIT} further settings have different values in different places.",
+            key="more",
+        )
+
+
+RULES = (
+    Rule(
+        "configuration.absolute_paths",
+        Severity.WARNING,
+        "No paths of one machine",
+        "A path under one person's home or one cluster's disk does not exist elsewhere: the code stops, or reads other data.",
+        "Take the path from a flag or a setting, relative to the repository by default.",
+        "configuration",
+        2,
+        "parser.add_argument('--data', default='data')",
+        "root = '/home/alice/imagenet'",
+        absolute_paths,
+    ),
+    Rule(
+        "configuration.environment_variables",
+        Severity.INFO,
+        "Environment variables are documented",
+        "A variable that only the author's shell sets changes or stops the run everywhere else.",
+        "List the variable in the README or in a `.env.example`, or give it a default.",
+        "configuration",
+        1,
+        "os.environ.get('DATA_DIR', 'data'), or a line about DATA_DIR in the README.",
+        "os.environ.get('EXPERIMENT_ROOT'), mentioned nowhere.",
+        environment_variables,
+    ),
+    Rule(
+        "configuration.unused_flags",
+        Severity.WARNING,
+        "Every flag has an effect",
+        "Who sets a flag that nothing reads believes in an experiment that never ran.",
+        "Use the value, or remove the flag.",
+        "configuration",
+        1,
+        "--warmup is defined and args.warmup is used.",
+        "--warmup is defined, args.warmup occurs nowhere.",
+        unused_flags,
+    ),
+    Rule(
+        "configuration.conflicts",
+        Severity.WARNING,
+        "Settings agree",
+        "Two places that describe the same run with different values: one of them is not how the results were made.",
+        "Correct the one that is wrong, or keep the value in one place.",
+        "configuration",
+        2,
+        "README and config both say a learning rate of 3e-4.",
+        "The README says 3e-4, the default in train.py is 1e-4.",
+        conflicts,
+    ),
+)

@@ -1,0 +1,210 @@
+"""What the repository's own code imports from outside, and which distributions its files declare."""
+
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+
+import msgspec
+
+from audit.documents.place import Place
+from audit.facts.classify import is_docs_path, is_example_path, is_test_path
+from audit.facts.model import LockFacts, Requirement
+from audit.signals.knowledge import knowledge
+from audit.signals.repository import Repository
+
+_PYTHON_2 = frozenset(
+    """
+    ConfigParser Queue StringIO cStringIO cPickle urllib2 urlparse HTMLParser httplib commands __builtin__ copy_reg copyreg Tkinter tkMessageBox
+    tkFileDialog cookielib Cookie SocketServer SimpleHTTPServer BaseHTTPServer thread dummy_thread md5 sets sha exceptions itertools2 anydbm
+    imp distutils asyncore asynchat smtpd telnetlib cgi cgitb pipes crypt imghdr sndhdr nntplib uu xdrlib audioop chunk aifc sunau
+    msilib nis ossaudiodev spwd mailcap lib2to3 __main__ __future__ binhex formatter parser symbol macpath
+    """.split()
+)
+"""Modules of older standard libraries (Python 2, and those that PEP 594 and its forerunners removed)."""
+
+_GIVEN = frozenset(
+    """
+    setuptools pkg_resources pip wheel Cython pybind11 google.colab IPython ipykernel nbformat kaggle_secrets kaggle_datasets dbutils pyspark_dbutils bpy
+    torch_xla torch_npu torch_mlu torch_musa intel_extension_for_pytorch habana_frameworks torch_neuronx neuronx_distributed rclpy rospy pytest _pytest
+    cloud_tpu_client nvidia
+    """.split()
+)
+"""Import names that come with a build, a notebook service, a device's image or a test runner rather than with a declared package."""
+
+_NAMESPACES = frozenset(
+    "google azure zope jaraco backports sphinxcontrib nvidia ruamel mpl_toolkits paste tencentcloud aliyunsdkcore".split()
+)
+"""Packages that many distributions share: the first name alone tells nothing."""
+
+_CODE_SUFFIXES = (
+    ".py",
+    ".pyx",
+    ".pyi",
+    ".so",
+    ".pyd",
+    ".cpp",
+    ".cc",
+    ".cu",
+    ".c",
+    ".proto",
+    ".ipynb",
+    ".rs",
+    ".thrift",
+)
+_SIDE_FOLDERS = frozenset(
+    {"benchmark", "benchmarks", "contrib", "experimental", "paper", "papers", "research", "assets", "website"}
+)
+_AVAILABLE = re.compile(
+    r"(?:^|\.)_?(?:is|has|check|require|requires)_([a-z0-9_]+?)(?:_(?:is_)?(?:available|installed|imported|greater_or_equal|version))?$",
+    re.I,
+)
+
+
+class Use(msgspec.Struct, frozen=True, order=True):
+    """An import of something outside the repository. `optional`: guarded or inside a function, so that the file works without it;
+    `side`: in an example, a benchmark or the like."""
+
+    path: str
+    line: int
+    optional: bool
+    side: bool
+
+    @property
+    def place(self) -> Place:
+        return Place(self.path, self.line)
+
+
+class Declaration(msgspec.Struct, frozen=True):
+    """A requirement and the file that states it."""
+
+    path: str
+    requirement: Requirement
+
+    @property
+    def place(self) -> Place:
+        return Place(self.path, self.requirement.line or None)
+
+    @property
+    def said(self) -> str:
+        """The requirement as a reader would say it: "torch>=2.0", "numpy without a version"."""
+        each = self.requirement
+        if each.url:
+            return f"{each.name} from {each.url[:120]}"
+        gap = " " if each.specifier[:1].isalnum() else ""
+        return (
+            f"{each.name}{gap}{each.specifier}"
+            if each.specifier.strip("* ")
+            else f"{each.name} without a version"
+        )
+
+
+def declarations(repository: Repository) -> Iterator[Declaration]:
+    """What manifests ask for, those of tests and documentation left out."""
+    for path, manifest in repository.manifests.items():
+        if not is_test_path(path) and not is_docs_path(path):
+            yield from (Declaration(path, each) for each in manifest.requirements)
+
+
+def mentions(repository: Repository) -> Iterator[Declaration]:
+    """What other files install: containers, scripts, notebooks, documents."""
+    for group in (repository.containers, repository.scripts, repository.notebooks, repository.docs):
+        for path, body in group.items():
+            yield from (Declaration(path, each) for each in body.requirements)
+
+
+def locked(repository: Repository) -> dict[str, tuple[str, str]]:
+    """{distribution: (version, lock file)} of all lock files, those nearest to the root first."""
+    found: dict[str, tuple[str, str]] = {}
+    for path, lock in sorted(repository.bodies(LockFacts), key=lambda item: (item[0].count("/"), item[0])):
+        for name, version in lock.packages.items():
+            found.setdefault(name, (version, path))
+    return found
+
+
+def normalise(name: str) -> str:
+    """The name as PEP 503 compares it; conda's name for a package becomes the index's."""
+    plain = re.sub(r"[-_.]+", "-", name).strip("-").lower()
+    return knowledge().aliases.get(plain, plain)
+
+
+def outside_imports(repository: Repository) -> dict[str, list[Use]]:
+    """{import name: uses} of everything that is neither the standard library's nor found in the repository.
+
+    The import name is the first part, or the longest known one of a namespace package; where a namespace package says nothing, it is left out.
+    """
+    own = _own_names(repository)
+    asked = _asked_for(repository)
+    found: dict[str, list[Use]] = defaultdict(list)
+    for path, facts in repository.code.items():
+        side = is_example_path(path) or not _SIDE_FOLDERS.isdisjoint(path.lower().split("/")[:-1])
+        for item in facts.imports:
+            if item.module.startswith("."):
+                continue
+            name = _import_name(
+                item.module if not item.name or item.name == "*" else f"{item.module}.{item.name}"
+            )
+            root = name.partition(".")[0]
+            if (
+                not name
+                or root in own
+                or root in _PYTHON_2
+                or root in sys.stdlib_module_names
+                or name in _GIVEN
+                or root in _GIVEN
+            ):
+                continue
+            optional = (
+                item.guarded
+                or facts.scopes[item.scope].kind == "function"
+                or normalise(root).replace("-", "_") in asked
+            )
+            found[name].append(Use(path, item.line, optional, side))
+    return {
+        name: sorted(uses, key=lambda use: (use.side, use.optional, use.path.count("/"), use))
+        for name, uses in sorted(found.items())
+    }
+
+
+def _import_name(module: str) -> str:
+    """The part of a dotted name that tells the distribution; "" for a namespace package that does not."""
+    parts = module.split(".")
+    if parts[0] not in _NAMESPACES:
+        return parts[0]
+    known = knowledge().distributions
+    names = (".".join(parts[:size]) for size in range(min(3, len(parts)), 0, -1))
+    return next((name for name in names if name in known), "")
+
+
+def _own_names(repository: Repository) -> frozenset[str]:
+    """Everything in the tree that an import could mean, wherever it lies: search paths are often changed at run time."""
+    names: set[str] = set()
+    for entry in repository.snapshot.entries:
+        *folders, last = entry.path.split("/")
+        if last.endswith(_CODE_SUFFIXES):
+            names.add(last.partition(".")[0])
+            names.update(folders)
+        elif entry.kind.value == "submodule":
+            names.add(last)
+    for path in repository.vendored_folders:
+        names.add(path.rstrip("/").rpartition("/")[2])
+    for manifest in repository.manifests.values():
+        if manifest.name:
+            names.add(manifest.name.replace("-", "_"))
+    own = repository.snapshot.repository.rpartition("/")[2]
+    names.add(own.replace("-", "_"))
+    return frozenset(names)
+
+
+def _asked_for(repository: Repository) -> frozenset[str]:
+    """Packages for which the code asks whether they are there (`is_wandb_available()`)."""
+    names: set[str] = set()
+    for facts in repository.code.values():
+        for item in facts.imports:
+            if item.name and (match := _AVAILABLE.search(item.name)):
+                names.add(match[1].lower())
+        for scope in facts.scopes:
+            for ref in scope.refs:
+                if match := _AVAILABLE.search(ref):
+                    names.add(match[1].lower())
+    return frozenset(names)
