@@ -14,10 +14,10 @@ import click
 
 from audit.assess import risk
 from audit.assess.score import WEIGHTS
+from audit.assess.suppression import TEXTS
 from audit.cli.exit_codes import MEANINGS
 from audit.cli.main import COMMANDS, PROGRAM, cli
 from audit.cli.schema_command import NAMES, schema_text
-from audit.documents.rule import RuleText
 from audit.rules.catalogue import RULES
 from audit.rules.rule import Rule
 
@@ -31,7 +31,7 @@ def documents() -> Iterator[tuple[Path, str]]:
     yield RULE_PAGES / "README.md", rule_index()
     for rule in RULES:
         yield RULE_PAGES / f"{rule.id}.md", rule_page(rule)
-    for identifier, text in suppression_texts().items():
+    for identifier, text in TEXTS.items():
         yield (
             RULE_PAGES / f"{identifier}.md",
             f"# {identifier}\n\n**{text.title}.**\n\n{text.why}\n\n{text.fix}\n",
@@ -46,12 +46,6 @@ def documents() -> Iterator[tuple[Path, str]]:
     )
 
 
-def suppression_texts() -> dict[str, RuleText]:
-    from audit.assess.suppression import TEXTS
-
-    return dict(TEXTS)
-
-
 def rule_index() -> str:
     parts = ["# Rules\n", "Made from the code by `make generate`.\n"]
     for category in dict.fromkeys(rule.category for rule in RULES):
@@ -64,7 +58,7 @@ def rule_index() -> str:
         ]
         parts.append("")
     parts.append("## suppression\n")
-    parts += [f"- [{name}]({name}.md): {text.title}." for name, text in suppression_texts().items()]
+    parts += [f"- [{name}]({name}.md): {text.title}." for name, text in TEXTS.items()]
     return "\n".join(parts) + "\n"
 
 
@@ -149,7 +143,7 @@ BLOCKS = {"help": help_block, "score": score_block, "exit-codes": exit_code_bloc
 def stale() -> list[Path]:
     """Rule pages whose rule is gone."""
     known = (
-        {f"{rule.id}.md" for rule in RULES} | {f"{name}.md" for name in suppression_texts()} | {"README.md"}
+        {f"{rule.id}.md" for rule in RULES} | {f"{name}.md" for name in TEXTS} | {"README.md"}
     )
     return sorted(path for path in RULE_PAGES.glob("*.md") if path.name not in known)
 

@@ -1,0 +1,117 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.assess.baseline import compare, renames
+from audit.documents.finding import Status
+from tests.assess.samples import finding
+
+
+def news(head, base, head_blobs=None, base_blobs=None):
+    blobs = head_blobs if head_blobs is not None else {"train.py": "1"}
+    done = compare(head, base, head_blobs=blobs, base_blobs=base_blobs)
+    return [each.new for each in done.findings], done.new, done.fixed
+
+
+def test_the_same_finding_on_another_line_is_not_new():
+    head, base = [finding(place=("train.py", 90), fingerprint="f")], [finding(place=("train.py", 3), fingerprint="f")]
+    assert news(head, base) == ([False], 0, 0)
+
+
+def test_new_and_fixed_are_counted():
+    head = [finding(fingerprint="f", message="F."), finding(fingerprint="g", message="G.")]
+    base = [finding(fingerprint="f", message="F."), finding(fingerprint="h", message="H.")]
+    assert news(head, base) == ([False, True], 1, 1)
+
+
+def test_a_second_finding_of_the_same_kind_is_new():
+    head = [finding(fingerprint="f"), finding(fingerprint="f")]
+    assert news(head, [finding(fingerprint="f")]) == ([False, True], 1, 0)
+
+
+def test_only_failures_are_marked():
+    head = [finding(status=Status.PASS), finding(status=Status.NOT_CHECKED)]
+    assert news(head, []) == ([None, None], 0, 0)
+
+
+def test_what_the_base_had_suppressed_is_not_new():
+    base = [finding(status=Status.SUPPRESSED, message="It is so. Suppressed: We know.", fingerprint="f")]
+    assert news([finding(fingerprint="f")], base) == ([False], 0, 0)
+
+
+def test_what_is_suppressed_now_is_neither_new_nor_fixed():
+    head = [finding(status=Status.SUPPRESSED, message="It is so. Suppressed: We know.", fingerprint="f")]
+    assert news(head, [finding(fingerprint="f")]) == ([None], 0, 0)
+
+
+def test_a_file_of_the_same_content_under_a_new_name():
+    head = [finding(message="In src/train.py it is so.", place=("src/train.py", 3), fingerprint="new")]
+    base = [finding(message="In train.py it is so.", place=("train.py", 3), fingerprint="old")]
+    assert news(head, base, {"src/train.py": "1"}, {"train.py": "1"}) == ([False], 0, 0)
+
+
+def test_a_file_renamed_and_changed_keeps_its_findings_and_not_more():
+    head = [
+        finding(message="In src/train.py it is so.", place=("src/train.py", 3), fingerprint="n1"),
+        finding(message="Something else.", place=("src/train.py", 9), fingerprint="n2"),
+    ]
+    base = [finding(message="In train.py it is so.", place=("train.py", 3), fingerprint="old")]
+    assert news(head, base, {"src/train.py": "2"}, {"train.py": "1"}) == ([False, True], 1, 0)
+
+
+def test_a_copy_of_a_file_that_stays_brings_new_findings():
+    head = [
+        finding(place=("train.py", 3), fingerprint="old"),
+        finding(place=("copy.py", 3), fingerprint="new"),
+    ]
+    base = [finding(place=("train.py", 3), fingerprint="old")]
+    assert news(head, base, {"train.py": "1", "copy.py": "1"}, {"train.py": "1"}) == ([False, True], 1, 0)
+
+
+def test_the_same_words_in_a_file_that_was_there_before_are_new():
+    head = [finding(place=("b.py", 1), fingerprint="b")]
+    base = [finding(place=("a.py", 1), fingerprint="a")]
+    assert news(head, base, {"b.py": "2"}, {"a.py": "1", "b.py": "1"}) == ([True], 1, 1)
+
+
+def test_against_a_report_file_a_moved_file_is_known_by_its_words():
+    head = [finding(message="In b.py it is so.", place=("b.py", 1), fingerprint="b")]
+    base = [finding(message="In a.py it is so.", place=("a.py", 1), fingerprint="a")]
+    assert news(head, base, {"b.py": "2"}) == ([False], 0, 0)
+    assert news(head, base, {"a.py": "1", "b.py": "2"}) == ([True], 1, 1)
+
+
+def test_renames_needs_exactly_one_of_each():
+    assert renames({"b": "1"}, {"a": "1"}) == {"a": "b"}
+    assert renames({"b": "1", "c": "1"}, {"a": "1"}) == {}
+    assert renames({"c": "1"}, {"a": "1", "b": "1"}) == {}
+    assert renames({"a": "1", "b": "1"}, {"a": "1"}) == {}
+    assert renames({"b": "2"}, {"a": "1"}) == {}
+
+
+FINDINGS = st.lists(
+    st.builds(
+        lambda rule, path, print_, status: finding(rule, place=(path, 1), fingerprint=print_, status=status),
+        st.sampled_from(["a.one", "a.two"]),
+        st.sampled_from(["a.py", "b.py", "c.py"]),
+        st.sampled_from(["", "f", "g", "h"]),
+        st.sampled_from(Status),
+    ),
+    max_size=8,
+)
+
+
+@given(FINDINGS, FINDINGS)
+def test_nothing_is_lost_or_counted_twice(head, base):
+    done = compare(head, base, head_blobs={"a.py": "1", "b.py": "2"}, base_blobs={"a.py": "1", "c.py": "3"})
+    failing = [f for f in done.findings if f.status is Status.FAIL]
+    assert [f.message for f in done.findings] == [f.message for f in head]
+    assert all(f.new in (True, False) for f in failing)
+    assert done.new == sum(f.new is True for f in failing)
+    assert 0 <= done.fixed <= sum(f.status is Status.FAIL for f in base)
+
+
+@given(FINDINGS)
+def test_compared_with_itself_nothing_is_new_or_fixed(findings):
+    blobs = {"a.py": "1", "b.py": "2", "c.py": "3"}
+    done = compare(findings, findings, head_blobs=blobs, base_blobs=blobs)
+    assert (done.new, done.fixed) == (0, 0)
