@@ -19,7 +19,7 @@ from audit.net.errors import EmptyRepositoryError, NotFoundError
 from audit.net.github import GitHub
 from audit.safety.archive import ArchiveError, Member, MemberKind, TarReader, TooMuchError, safe_parts
 from audit.source.blobs import stand_in_id
-from audit.source.confined import to_text, too_large, why_not
+from audit.source.confined import SUBMODULE, to_text, too_large, why_not
 from audit.source.errors import SourceError
 from audit.source.listing import capped, name_notes
 from audit.source.snapshot import LARGE_FILE, READ_LIMIT, Entry, EntryKind, GitState, Snapshot, Submodule
@@ -55,13 +55,11 @@ class ArchiveReader(msgspec.Struct, frozen=True):
     def _content(self, contents: BinaryIO, places: Places, entry: Entry) -> bytes | str:
         if entry.size is not None and entry.size > self.limit:
             return too_large(entry.size, self.limit)
+        if entry.kind is EntryKind.SUBMODULE:
+            return SUBMODULE
         place = places.get(entry.blob)
         if place is None:
-            return (
-                "a submodule"
-                if entry.kind is EntryKind.SUBMODULE
-                else "not kept when the archive was unpacked"
-            )
+            return "not kept when the archive was unpacked"
         start, size = place
         if size > self.limit:
             return too_large(size, self.limit)

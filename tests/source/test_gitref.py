@@ -121,7 +121,7 @@ def test_submodules_and_large_files_of_a_ref(repo: Repo, tmp_path: Path) -> None
     assert snapshot.git.large_files == (("big", size),)
     assert Entry("lib", commit, EntryKind.SUBMODULE) in snapshot.entries
     read = contents(snapshot)
-    assert read["lib"] == "a submodule"
+    assert read["lib"] == "a submodule, a repository of its own"
     assert read["big"] == "10.0 MiB, over the limit of 1000 bytes"
 
 

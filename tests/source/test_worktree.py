@@ -226,7 +226,7 @@ def test_submodules(repo: Repo, tmp_path: Path, environ: dict[str, str]) -> None
     assert snapshot.git.modified == ()
     assert why(snapshot) == {"lib": "a submodule, a repository of its own"}
     assert [entry.path for entry in snapshot.entries] == [".gitmodules", "a", "lib"]
-    assert contents(snapshot)["lib"] == "not a regular file"
+    assert contents(snapshot)["lib"] == "a submodule, a repository of its own"
     Repo(repo.path / "lib", environ).commit(inner="changed\n")
     snapshot = look(repo.path, environ)
     assert snapshot.git is not None
