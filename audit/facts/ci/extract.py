@@ -11,7 +11,9 @@ from audit.facts.model import CiFacts
 from audit.facts.yaml_nodes import YamlError, compose, get, items
 
 _NOX = re.compile(r"^[ \t]*(?:import|from)[ \t]+nox\b|@nox\.session", re.MULTILINE)
-_TOX = re.compile(r"^\[(?:tox|testenv)[^\]\n]*\]", re.MULTILINE)
+_TOX = re.compile(r"(?:[ \t]*(?:[#;][^\n]*)?\n)*\[[\w:.,{}-]+\][ \t]*(?:\n|$)")
+"""An INI section at the very start: tox.ini often carries the settings of other tools only."""
+
 _GROOVY = re.compile(
     r"^[ \t]*(?:pipeline|node|stages?|@Library|properties|podTemplate|timestamps)\b[^\n:]*[{(]", re.MULTILINE
 )
@@ -21,7 +23,7 @@ def extract(text: str) -> Extracted:
     """The facts of a CI file; of a YAML file that no service reads, a CiFacts without jobs, and why."""
     if _NOX.search(text):
         return nox.read(text)
-    if _TOX.search(text):
+    if _TOX.match(text.removeprefix("\ufeff").replace("\r\n", "\n")):
         return tox.read(text)
     if _GROOVY.search(text) and not re.search(r"^[\w-]+:[ \t]*$", text, re.MULTILINE):
         return jenkins.read(text)
@@ -43,6 +45,8 @@ def _read(documents: list[yaml.Node], text: str) -> Extracted | None:
         return github.read_action(root, text)
     if "jobs" in keys and "on" in keys:
         return github.read_workflow(root, text)
+    if "run" in keys and {"trigger", "machine", "image"} & keys:
+        return others.read_lightning(root, text)
     if "pipelines" in keys:
         return others.read_bitbucket(root, text)
     if "phases" in keys:
@@ -79,14 +83,13 @@ def _is_circle(root: yaml.Node) -> bool:
 
 def _is_azure(root: yaml.Node) -> bool:
     """Azure's jobs and stages are lists, where other services have mappings or names."""
-    for key in ("jobs", "stages"):
-        if any(
-            isinstance(item, yaml.MappingNode)
-            for item in listed(get(root, key))
-            if get(root, key) is not item
-        ):
-            return True
-    return False
+    found = [get(root, key) for key in ("jobs", "stages")]
+    return any(
+        isinstance(item, yaml.MappingNode)
+        for node in found
+        if isinstance(node, yaml.SequenceNode)
+        for item in listed(node)
+    )
 
 
 def _by_steps(documents: list[yaml.Node], keys: set[str], text: str) -> Extracted:

@@ -1,12 +1,12 @@
 """Services whose files are lists of scripts: Travis, AppVeyor, Bitbucket, Buildkite, Drone, Woodpecker,
 Cirrus,
-AWS CodeBuild, Google Cloud Build."""
+AWS CodeBuild, Google Cloud Build, Lightning."""
 
 import shlex
 
 import yaml
 
-from audit.facts.ci.steps import Collector, flatten, listed, name_of
+from audit.facts.ci.steps import Collector, flatten, listed, name_of, plain_env
 from audit.facts.extracted import Extracted
 from audit.facts.model import CiStep
 from audit.facts.yaml_nodes import get, items, line_of, text_of
@@ -124,6 +124,13 @@ def read_cloudbuild(root: yaml.Node, text: str) -> Extracted:
             steps += collector.text(shlex.join(words), line_of(step), name=name_of(step, "id"))
     collector.job("build", 1, steps)
     return Extracted(collector.facts(), collector.partial)
+
+
+def read_lightning(root: yaml.Node, text: str) -> Extracted:
+    """Lightning's own CI: one script on one machine."""
+    collector = Collector("lightning", text)
+    collector.job("run", 1, collector.script(get(root, "run"), known=plain_env(get(root, "env"))))
+    return Extracted(collector.facts(name for name, _, _ in items(get(root, "trigger"))), collector.partial)
 
 
 def _phases(collector: Collector, node: yaml.Node, names: tuple[str, ...]) -> list[CiStep]:

@@ -21,6 +21,10 @@ _SUBMITTERS = frozenset({"sbatch", "qsub", "bsub", "condor_submit", "oarsub", "s
 _RUN_FILE = frozenset(
     {"streamlit", "papermill", "marimo", "chainlit", "jupyter", "modal", "flask", "fiftyone"}
 )
+_TALKS_ABOUT = frozenset(
+    {"echo", "printf", "which", "type", "alias", "ls", "ln", "cp", "chmod", "grep", "cat", "touch"}
+)
+"""Programs that take `python` as a mere word."""
 _MAX_PEELS = 12
 
 
@@ -144,6 +148,9 @@ def _peel_one(peeled: Peeled) -> bool:
         return _peel_python(peeled)
     if head in _SHELLS or head in {"eval", "su", "ssh", "gcloud"}:
         return _peel_shell(peeled, head)
+    if head in {"screen", "tmux"} and " " in words[-1].text:  # `-X stuff "…"`, `send-keys "…"`, `new -d "…"`
+        peeled.inner = Word(words[-1].text.removesuffix("\\r").removesuffix("\\n").strip(), words[-1].line)
+        return False
     if head in _SUBMITTERS:
         _take_option_text(peeled, ("--wrap",))
         return False
@@ -205,8 +212,6 @@ def _skip(peeled: Peeled, rest: list[Word], wrapper: Wrapper, name: str) -> bool
             return False
         if command[0].text.endswith(".py"):
             command = [Word("python", command[0].line), *command]
-    if wrapper is WRAPPERS["screen"] and len(command) == 1 and " " in command[0].text:
-        peeled.inner = command[0]
     peeled.words = command
     return bool(command)
 
@@ -268,7 +273,7 @@ def _peel_runner(peeled: Peeled, head: str) -> bool:
     words = peeled.words
     valued = SCRIPT_RUNNERS.get(head)
     if valued is None:
-        return False
+        return _peel_unknown(peeled, head)
     at = 1
     if head in {"coverage", "mprof"}:
         if len(words) < 2 or words[1].text != "run":
@@ -279,6 +284,17 @@ def _peel_runner(peeled: Peeled, head: str) -> bool:
     if at >= len(words):
         return False
     peeled.words = [Word("python", words[0].line), *words[at:]]
+    return True
+
+
+def _peel_unknown(peeled: Peeled, head: str) -> bool:
+    """Some other program in front of `python script.py`: a notifier, a profiler, a queue's own runner."""
+    words = peeled.words
+    if len(words) < 3 or head in _TALKS_ABOUT or not _PYTHON.fullmatch(_base(words[1].text)):
+        return False
+    if not (words[2].text.endswith(".py") or words[2].text in {"-m", "-u"}):
+        return False
+    peeled.words = words[1:]
     return True
 
 

@@ -15,6 +15,8 @@ MAX_WORDS = 1_000
 """Most words kept of one command."""
 MAX_BALANCED = 20_000
 """Longest substitution or `${…}` that is followed to its end, in characters."""
+NESTED_COST = 200
+"""What looking into a substitution takes from the budget of expansions."""
 MAX_NESTING = 4
 """Deepest command substitution that is looked into."""
 
@@ -327,12 +329,11 @@ class Lexer:
         array = self.text.startswith("(", end)
         pieces = self._array() if array else self._fragments()
         before = self.scope.values.get(name)
-        value = tuple(pieces)
-        if append:
-            start = before if before is not None else (Fragment(f"${name}", line),)
-            value = (*start, Fragment(" ", line, split=True), *value) if array else (*start, *value)
         self._undo.append((name, before))
-        self.scope.set(name, value)
+        if append:
+            self.scope.append(name, tuple(pieces), line, array=array)
+        else:
+            self.scope.set(name, tuple(pieces))
         text = "".join(piece.text for piece in pieces).strip()
         self.scope.record(name, text, line)
         if len(self._words) < MAX_WORDS:
@@ -503,7 +504,9 @@ class Lexer:
             inner = raw[2:-1]
         self.line = first + raw.count("\n")
         pieces.append(Fragment(raw.replace("\n", " "), first))
-        if self.depth < MAX_NESTING and inner and not inner.startswith("("):
+        cheap = inner.startswith("(") or not inner or self.scope.budget < NESTED_COST
+        if self.depth < MAX_NESTING and not cheap:
+            self.scope.budget -= NESTED_COST
             inside = Scope(self.scope.values, self.scope.budget)
             nested = Lexer(inner, first, inside, self.depth + 1).read()
             self.scope.budget = inside.budget

@@ -40,6 +40,7 @@ class Scope:
         self.assigned: list[tuple[str, str, int]] = []
         self._blocks: list[dict[str, Value | None]] = []
         self._ambiguous: set[str] = set()
+        self._given_up: set[str] = set()
 
     def define(self, name: str, text: str, line: int) -> None:
         """`name` holds `text` before the text starts."""
@@ -73,6 +74,16 @@ class Scope:
         self.values.pop(name, None)
         if value is not None and len(self.values) < MAX_VARIABLES and _is_plain(value):
             self.values[name] = value
+
+    def append(self, name: str, value: Value, line: int, *, array: bool) -> None:
+        """`name+=value`. A value that grew too long is given up, so that appending to it stays cheap."""
+        if name in self._given_up:
+            return
+        before = self.values.get(name, (Fragment(f"${name}", line),))
+        joint = (Fragment(" ", line, split=True),) if array else ()
+        self.set(name, (*before, *joint, *value))
+        if name not in self.values:
+            self._given_up.add(name)
 
     def undo(self, name: str, before: Value | None) -> None:
         """Takes back an assignment that stood in front of a command and so holds for that command only."""

@@ -9,7 +9,7 @@ from audit.facts.commands.lexer import MAX_COMMANDS, MAX_NESTING, Lexer, Simple
 from audit.facts.commands.scope import Scope
 from audit.facts.model import Command, Requirement
 
-MAX_CHARS = 1_000_000
+MAX_CHARS = 400_000
 """Longest text read; the rest is left out and said."""
 _MAX_INNER = 3
 """How deep `bash -c "…"` inside `bash -c "…"` is followed."""

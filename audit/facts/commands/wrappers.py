@@ -237,5 +237,7 @@ SWITCHES: dict[str, frozenset[str]] = {
     "uv": _PIP,
     "conda": options("-y --yes -q --quiet --override-channels --no-deps --force-reinstall -v"),
     "mamba": options("-y --yes -q --quiet --override-channels --no-deps --force-reinstall -v"),
+    "apt": options("-y --yes -q -qq --no-install-recommends"),
+    "apt-get": options("-y --yes -q -qq --no-install-recommends"),
     "build": options("-s -w --sdist --wheel -n --no-isolation"),
 }
