@@ -130,6 +130,9 @@ class TarReader:
         self._padding = 0
         header = self._bytes.exactly(_BLOCK, may_end=True)
         if not header or not header.strip(b"\0"):
+            # What follows is padding; the end is read too, since the checksum of the whole stands there.
+            while self._bytes.read(_PIECE):
+                pass
             return None
         # The checksum is the sum of all bytes, its own eight taken as blanks.
         stated = _number(header[148:156])
@@ -186,7 +189,7 @@ class _Inflated:
             if not self._input:
                 self._input = self._stream.read(_PIECE)
                 if not self._input:
-                    if self._inflate.eof or self._total == 0:
+                    if self._inflate.eof:
                         return b""
                     raise ArchiveError("it is cut short")
             if self._inflate.eof:
