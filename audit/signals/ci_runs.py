@@ -3,28 +3,106 @@
 import posixpath
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Final
 
 from audit.documents.place import Place
 from audit.facts.classify import is_docs_path, is_example_path, is_test_path, is_vendored_path
-from audit.facts.model import CiFacts, CiStep, Command, DependencyFacts, ScriptFacts
+from audit.facts.model import CiStep, Command, DependencyFacts, ScriptFacts
 from audit.signals.repository import Repository, place
 from audit.signals.training_path import TrainingPath, resolve_target
 
-_RUNNERS: Final = frozenset({"pytest", "py.test", "nosetests", "nose2", "unittest", "xdoctest", "behave", "ctest", "bats", "green", "stestr"})
-_RUNNER_MODULES: Final = frozenset({"pytest", "unittest", "nose", "nose2", "xdoctest", "doctest", "torch.testing._internal"})
-# Programs whose first argument names a task of the project.
-_TASKS: Final = frozenset({"make", "gmake", "just", "invoke", "inv", "poe", "task", "doit", "pixi", "hatch", "pdm", "rye", "poetry", "nox", "tox", "bazel", "cargo", "go"})
-_SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "source", "."})
-_ASKS_ONLY: Final = frozenset({"--collect-only", "--co", "--version", "--help", "-h", "--fixtures", "--markers", "--list"})
-_TEST_WORDS: Final = frozenset({"test", "tests", "testing", "unittest", "unittests", "pytest", "smoke", "e2e", "integration", "coverage", "cov", "doctest", "citest"})
-_OTHER_WORDS: Final = frozenset(
-    "lint style format fmt type types typing typecheck mypy doc docs build install deps dependencies requirements data download clean image env setup report upload".split()
+_RUNNERS: Final = frozenset(
+    {
+        "pytest",
+        "py.test",
+        "nosetests",
+        "nose2",
+        "unittest",
+        "xdoctest",
+        "behave",
+        "ctest",
+        "bats",
+        "green",
+        "stestr",
+    }
 )
-_TEST_ACTION: Final = re.compile(r"(?i)(?:^|[/_-])(?:run[_-])?(?:py|unit[_-]?)?tests?(?:$|[/_.@-])|run-pytest")
-_REPORT_ACTION: Final = re.compile(r"(?i)report|publish|result|comment|summary|upload|setup|badge|test-infra/\.github/actions|collect")
-_TOOL_FOLDERS: Final = frozenset({"ci", ".ci", ".github", ".circleci", "docs", "doc", "tools", "utils", "scripts", "dev", "release", "packaging"})
-_RUN_NAMES: Final = re.compile(r"(?:^|[_/-])(?:eval\w*|infer\w*|predict\w*|generate|detect|sample|demo|main|run|benchmark\w*|smoke\w*|segment\w*|classify)(?:[_.-]|$)")
+_RUNNER_MODULES: Final = frozenset(
+    {"pytest", "unittest", "nose", "nose2", "xdoctest", "doctest", "torch.testing._internal"}
+)
+# Programs whose first argument names a task of the project.
+_TASKS: Final = frozenset(
+    {
+        "make",
+        "gmake",
+        "just",
+        "invoke",
+        "inv",
+        "poe",
+        "task",
+        "doit",
+        "pixi",
+        "hatch",
+        "pdm",
+        "rye",
+        "poetry",
+        "nox",
+        "tox",
+        "bazel",
+        "cargo",
+        "go",
+    }
+)
+_SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "source", "."})
+_ASKS_ONLY: Final = frozenset(
+    {"--collect-only", "--co", "--version", "--help", "-h", "--fixtures", "--markers", "--list"}
+)
+_TEST_WORDS: Final = frozenset(
+    {
+        "test",
+        "tests",
+        "testing",
+        "unittest",
+        "unittests",
+        "pytest",
+        "smoke",
+        "e2e",
+        "integration",
+        "coverage",
+        "cov",
+        "doctest",
+        "citest",
+    }
+)
+_OTHER_WORDS: Final = frozenset(
+    "lint style format fmt type types typing typecheck mypy doc docs build install deps dependencies requirements data download clean image env setup report"
+    " upload".split()
+)
+_TEST_ACTION: Final = re.compile(
+    r"(?i)(?:^|[/_-])(?:run[_-])?(?:py|unit[_-]?)?tests?(?:$|[/_.@-])|run-pytest"
+)
+_REPORT_ACTION: Final = re.compile(
+    r"(?i)report|publish|result|comment|summary|upload|setup|badge|test-infra/\.github/actions|collect"
+)
+_TOOL_FOLDERS: Final = frozenset(
+    {
+        "ci",
+        ".ci",
+        ".github",
+        ".circleci",
+        "docs",
+        "doc",
+        "tools",
+        "utils",
+        "scripts",
+        "dev",
+        "release",
+        "packaging",
+    }
+)
+_RUN_NAMES: Final = re.compile(
+    r"(?:^|[_/-])(?:eval\w*|infer\w*|predict\w*|generate|detect|sample|demo|main|run|benchmark\w*|smoke\w*|segment\w*|classify)(?:[_.-]|$)"
+)
 _DEPTH: Final = 5
 
 
@@ -71,7 +149,9 @@ class CiRuns:
             return self._script(command, origin, depth)
         if program == "dvc":
             return command.args[:1] == ("repro",) or command.args[:2] == ("exp", "run")
-        if program in ("papermill", "mlflow", "treon") or (program == "jupyter" and any(f.name == "--execute" for f in command.flags)):
+        if program in ("papermill", "mlflow", "treon") or (
+            program == "jupyter" and any(f.name == "--execute" for f in command.flags)
+        ):
             return program != "mlflow" or command.args[:1] == ("run",)
         if program in ("docker", "docker-compose"):
             return "run" in command.args and _means_test(command.args)
@@ -87,16 +167,29 @@ class CiRuns:
 
     def _task(self, program: str, command: Command, depth: int) -> bool:
         if program == "tox":
-            return self._session("tox.ini", [f.value for f in command.flags if f.name == "-e"] or list(command.args), depth)
+            return self._session(
+                "tox.ini", [f.value for f in command.flags if f.name == "-e"] or list(command.args), depth
+            )
         if program == "nox":
-            return self._session("noxfile.py", [f.value for f in command.flags if f.name in ("-s", "--session", "--sessions")], depth)
+            return self._session(
+                "noxfile.py",
+                [f.value for f in command.flags if f.name in ("-s", "--session", "--sessions")],
+                depth,
+            )
         if program in ("make", "gmake"):
             return self._make(command, depth)
         return _means_test(command.args[:2])
 
     def _make(self, command: Command, depth: int) -> bool:
         folder = next((f.value for f in command.flags if f.name in ("-C", "--directory")), "")
-        path = next((p for name in ("Makefile", "makefile", "GNUmakefile") if (p := posixpath.join(folder, name)) in self._scripts), None)
+        path = next(
+            (
+                p
+                for name in ("Makefile", "makefile", "GNUmakefile")
+                if (p := posixpath.join(folder, name)) in self._scripts
+            ),
+            None,
+        )
         targets = [arg for arg in command.args if "=" not in arg]
         if path is None:
             return _means_test(targets)
@@ -126,9 +219,17 @@ class CiRuns:
         wanted = [part for name in names for part in re.split(r"[,\s]+", name) if part]
         facts = self.repository.ci.get(file)
         if facts is None or not facts.jobs:
-            return not wanted or _means_test(wanted) or any(re.fullmatch(r"py\d*(-.*)?", name) for name in wanted)
-        chosen = [job for job in facts.jobs if not wanted or any(_same_session(name, job.name) for name in wanted)]
-        return any(self.runs(c, file, depth + 1) for job in chosen for step in job.steps for c in step.commands)
+            return (
+                not wanted
+                or _means_test(wanted)
+                or any(re.fullmatch(r"py\d*(-.*)?", name) for name in wanted)
+            )
+        chosen = [
+            job for job in facts.jobs if not wanted or any(_same_session(name, job.name) for name in wanted)
+        ]
+        return any(
+            self.runs(c, file, depth + 1) for job in chosen for step in job.steps for c in step.commands
+        )
 
     def _enter(self, path: str, part: str) -> bool:
         if (path, part) in self._seen:
@@ -153,9 +254,10 @@ class CiRuns:
             return command.program in self._console_scripts and bool(command.flags or command.args)
         if posixpath.basename(command.target) == "setup.py":
             return "test" in command.args or "pytest" in command.args
-        return any(self._is_run(path) for path in resolve_target(self.repository, self.path.graph, command, origin)[:3]) or any(
-            _is_test_script(path) for path in (command.target,) if path in self.repository.python
-        )
+        return any(
+            self._is_run(path)
+            for path in resolve_target(self.repository, self.path.graph, command, origin)[:3]
+        ) or any(_is_test_script(path) for path in (command.target,) if path in self.repository.python)
 
     def _is_run(self, path: str) -> bool:
         """Whether running the file exercises the experiment: a test, a training script, an example, an evaluation."""
@@ -167,13 +269,15 @@ class CiRuns:
             return False
         return is_example_path(path) or _RUN_NAMES.search("/" + path.rpartition("/")[2]) is not None
 
-    @property
+    @cached_property
     def _training(self) -> frozenset[str]:
         return frozenset(entry.path for entry in self.path.training)
 
-    @property
+    @cached_property
     def _console_scripts(self) -> frozenset[str]:
-        found = (body.scripts for path, body in self.repository.bodies(DependencyFacts) if path.count("/") <= 1)
+        found = (
+            body.scripts for path, body in self.repository.bodies(DependencyFacts) if path.count("/") <= 1
+        )
         return frozenset(name for scripts in found for name in scripts)
 
 
@@ -190,7 +294,11 @@ def _is_test_script(path: str) -> bool:
 def _runs_elsewhere(uses: str) -> bool:
     """An action or a workflow of another repository that is said to test."""
     name = uses.partition("@")[0]
-    return not name.startswith("./") and _TEST_ACTION.search(name) is not None and _REPORT_ACTION.search(name) is None
+    return (
+        not name.startswith("./")
+        and _TEST_ACTION.search(name) is not None
+        and _REPORT_ACTION.search(name) is None
+    )
 
 
 def _means_test(names: Iterable[str]) -> bool:
@@ -199,12 +307,17 @@ def _means_test(names: Iterable[str]) -> bool:
 
 
 def _same_session(name: str, job: str) -> bool:
-    return name == job or name.split("-")[0] == job.split("-")[0] or job in ("testenv", "test") and name.startswith("py")
+    """`py310-torch2` of the command line is an instance of `testenv`; `lint` is that environment alone."""
+    if name == job or name.partition("-")[0] == job.partition("-")[0]:
+        return True
+    return job in ("testenv", "test") and name.startswith("py")
 
 
 def _in_vendored(command: Command) -> bool:
     paths = [command.target, *command.args]
-    return any(is_vendored_path(path.rstrip("/") + "/x") for path in paths if "/" in path or path == command.target and path)
+    return any(
+        is_vendored_path(path.rstrip("/") + "/x")
+        for path in paths
+        if "/" in path or (path and path == command.target)
+    )
 
-
-__all__ = ["CiFacts", "CiRuns"]

@@ -57,7 +57,9 @@ _SPOKEN: Final = {
     "cc by nc 4 0": "CC-BY-NC-4.0",
     "cc by 4 0": "CC-BY-4.0",
 }
-_SPDX_ID: Final = re.compile(r"(?=[^-]{1,40}(?:-[^-]{1,40})?-\d)[A-Za-z][A-Za-z0-9.-]{2,50}|MIT|ISC|Unlicense|Zlib")
+_SPDX_ID: Final = re.compile(
+    r"(?=[^-]{1,40}(?:-[^-]{1,40})?-\d)[A-Za-z][A-Za-z0-9.-]{2,50}|MIT|ISC|Unlicense|Zlib"
+)
 _FILLERS: Final = frozenset({"the", "license", "licence", "licensed", "under"})
 
 

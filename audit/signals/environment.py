@@ -12,7 +12,7 @@ from audit.documents.place import Place
 from audit.documents.signals import CriticalDependency, Signal
 from audit.facts.classify import is_docs_path, is_test_path
 from audit.facts.kinds import Kind
-from audit.facts.model import DependencyFacts, LockFacts, Requirement, VersionFacts
+from audit.facts.model import ContainerFacts, DependencyFacts, LockFacts, Requirement, VersionFacts
 from audit.signals.imports import distributions_of, imported_packages
 from audit.signals.knowledge import knowledge
 from audit.signals.repository import Repository, place
@@ -20,7 +20,9 @@ from audit.signals.repository import Repository, place
 _PROJECT_FILES: Final = frozenset({Kind.PYPROJECT, Kind.SETUP_PY, Kind.SETUP_CFG, Kind.PIPFILE})
 _LISTS: Final = frozenset({Kind.REQUIREMENTS, Kind.CONDA})
 # Requirements of people who work on the code, not of the experiment.
-_ASIDE: Final = re.compile(r"(?:^|[-_./])(?:dev|develop|test|tests|testing|docs?|lint|ci|style|build|workflow|constraints?)(?=[-_./]|$)")
+_ASIDE: Final = re.compile(
+    r"(?:^|[-_./])(?:dev|develop|test|tests|testing|docs?|lint|ci|style|build|workflow|constraints?)(?=[-_./]|$)"
+)
 # Where each Python version stands in for the others: what installers enforce comes first.
 _VERSION_ORDER: Final = (
     Kind.PYPROJECT, Kind.SETUP_PY, Kind.SETUP_CFG, Kind.PYTHON_VERSION, Kind.CONDA, Kind.PIPFILE,
@@ -35,7 +37,7 @@ class _Source(msgspec.Struct, frozen=True, order=True):
 
 
 class _Declaration(msgspec.Struct, frozen=True):
-    """One declaration of one package."""
+    """One declaration of one package; `where` says what kind of file makes it, "" for a manifest."""
 
     source: _Source
     path: str
@@ -75,7 +77,7 @@ def python_version(repository: Repository) -> Signal[str | None]:
         body = facts.body
         if not isinstance(body, DependencyFacts | VersionFacts) or not body.python:
             continue
-        if repository.is_vendored(path) or _is_aside_folder(path) and "/" in path:
+        if repository.is_vendored(path) or ("/" in path and _is_aside_folder(path)):
             continue
         kind = repository.kinds[path]
         order = _VERSION_ORDER.index(kind) if kind in _VERSION_ORDER else len(_VERSION_ORDER)
@@ -90,12 +92,14 @@ def python_version(repository: Repository) -> Signal[str | None]:
 
 
 def lockfile(repository: Repository) -> Signal[str]:
-    """"full" where every package that the code runs with has one version, "partial" where that holds for a part, else "none"."""
+    """ "full" where every package that the code runs with has one version, "partial" where that holds for a part, else "none"."""
     locks = own_locks(repository)
     whole = [path for path in locks if _covers_repository(path, repository)]
     if whole:
         return Signal("full", tuple(place(path, None, locks[path].format) for path in whole[:2]))
-    exact = {path: found for path in manifests(repository) if (found := _exact_list(path, repository)) is not None}
+    exact = {
+        path: found for path in manifests(repository) if (found := _exact_list(path, repository)) is not None
+    }
     needed = _needed_critical(repository)
     for path, names in exact.items():
         if path.count("/") <= 1 and not _is_sub_project(path, repository) and _covers(names, needed):
@@ -129,7 +133,8 @@ def _is_sub_project(path: str, repository: Repository) -> bool:
     if not folder:
         return False
     return any(
-        kind in _PROJECT_FILES and other.rpartition("/")[0] == folder for other, kind in repository.kinds.items()
+        kind in _PROJECT_FILES and other.rpartition("/")[0] == folder
+        for other, kind in repository.kinds.items()
     ) or any(other.rpartition("/")[0] == folder for other in repository.code)
 
 
@@ -157,7 +162,10 @@ def _exact_list(path: str, repository: Repository) -> frozenset[str] | None:
 
 def _conda_exact(requirement: Requirement) -> bool:
     """`name=1.2.3` of a conda file: three parts leave only the build open."""
-    return requirement.source == "conda" and re.fullmatch(r"=\d+(?:\.\w+){2,}", requirement.specifier.replace(" ", "")) is not None
+    return (
+        requirement.source == "conda"
+        and re.fullmatch(r"=\d+(?:\.\w+){2,}", requirement.specifier.replace(" ", "")) is not None
+    )
 
 
 def _needed_critical(repository: Repository) -> dict[str, tuple[str, ...]]:
@@ -166,7 +174,10 @@ def _needed_critical(repository: Repository) -> dict[str, tuple[str, ...]]:
     return {
         name: distributions
         for name, item in imported_packages(repository).items()
-        if item.needed and (distributions := distributions_of(name)) and _critical_of(distributions) and own.isdisjoint(distributions)
+        if item.needed
+        and (distributions := distributions_of(name))
+        and _critical_of(distributions)
+        and own.isdisjoint(distributions)
     }
 
 
@@ -177,7 +188,9 @@ def _covers(names: frozenset[str], needed: dict[str, tuple[str, ...]]) -> bool:
 def _mostly_exact(repository: Repository) -> list[Place]:
     """Places of exact critical packages, where at least half of those declared are."""
     declared = {
-        name: rows for name, rows in _declarations(repository).items() if name in _critical() and rows[0].source.rank == _MANIFEST
+        name: rows
+        for name, rows in _declarations(repository).items()
+        if name in _critical() and rows[0].source.rank == _MANIFEST
     }
     exact = [rows[0] for rows in declared.values() if _is_exact(rows)]
     if not exact or 2 * len(exact) < len(declared):
@@ -187,7 +200,7 @@ def _mostly_exact(repository: Repository) -> list[Place]:
 
 # Critical packages ------------------------------------------------------------------------------------------------------
 
-_MANIFEST, _CONTAINER, _SCRIPT, _README, _DOCS, _NOTEBOOK = range(6)
+_MANIFEST, _CONTAINER, _SCRIPT, _README, _IMAGE, _DOCS, _NOTEBOOK = range(7)
 
 
 def critical_dependencies(repository: Repository) -> Signal[dict[str, CriticalDependency]]:
@@ -197,13 +210,17 @@ def critical_dependencies(repository: Repository) -> Signal[dict[str, CriticalDe
     containers, scripts, README, documents, notebooks); all of them are told.
     """
     own = _own_names(repository)
-    declarations = {n: rows for n, rows in _declarations(repository).items() if n in _critical() and n not in own}
+    declarations = {
+        n: rows for n, rows in _declarations(repository).items() if n in _critical() and n not in own
+    }
     locked = [(path, body) for path, body in own_locks(repository).items()]
     found: dict[str, CriticalDependency] = {}
     places: dict[str, Place] = {}
     for name, rows in declarations.items():
         found[name] = CriticalDependency(_told(rows), _is_exact(rows), _locked(name, locked))
-        places[name] = place(rows[0].path, rows[0].requirement.line, f"{name} {_spelled(rows[0].requirement)}")
+        places[name] = place(
+            rows[0].path, rows[0].requirement.line, f"{name} {_spelled(rows[0].requirement)}"
+        )
     for name, item in imported_packages(repository).items():
         distributions = [_canonical(each) for each in distributions_of(name)]
         if not own.isdisjoint(distributions) or any(each in declarations for each in distributions):
@@ -211,7 +228,9 @@ def critical_dependencies(repository: Repository) -> Signal[dict[str, CriticalDe
         critical = _critical_of(distributions)
         if critical and critical not in found:
             found[critical] = CriticalDependency("imported, not declared", False, _locked(critical, locked))
-            places[critical] = place(item.place.path, item.place.line, f"{critical} is imported, not declared")
+            places[critical] = place(
+                item.place.path, item.place.line, f"{critical} is imported, not declared"
+            )
     ordered = dict(sorted(found.items()))
     return Signal(ordered, _shown(ordered, places))
 
@@ -226,7 +245,10 @@ def _declarations(repository: Repository) -> dict[str, list[_Declaration]]:
     found: dict[str, list[_Declaration]] = defaultdict(list)
     for row in _all_declarations(repository):
         found[_canonical(row.requirement.name)].append(row)
-    return {name: sorted(rows, key=lambda r: (r.source, r.path, r.requirement.line)) for name, rows in found.items()}
+    return {
+        name: sorted(rows, key=lambda r: (r.source, r.path, r.requirement.line))
+        for name, rows in found.items()
+    }
 
 
 def _all_declarations(repository: Repository) -> Iterator[_Declaration]:
@@ -238,14 +260,34 @@ def _all_declarations(repository: Repository) -> Iterator[_Declaration]:
         yield from rows(_MANIFEST, path, manifest.requirements, "")
     for path, container in repository.containers.items():
         yield from rows(_CONTAINER, path, container.requirements, "Dockerfile")
+        yield from rows(_IMAGE, path, _brought(container), "base image")
     for path, script in repository.scripts.items():
         if not path.startswith("."):
             yield from rows(_SCRIPT, path, script.requirements, "install script")
     for path, docs in repository.docs.items():
         of_readme = path == repository.readme
-        yield from rows(_README if of_readme else _DOCS, path, docs.requirements, "README pip line" if of_readme else "document")
+        yield from rows(
+            _README if of_readme else _DOCS,
+            path,
+            docs.requirements,
+            "README pip line" if of_readme else "document",
+        )
     for path, notebook in repository.notebooks.items():
         yield from rows(_NOTEBOOK, path, notebook.requirements, "notebook pip line")
+
+
+def _brought(container: ContainerFacts) -> Iterator[Requirement]:
+    """What the base images of a container bring along: one version where the tag names it, or a digest does."""
+    for image in container.images:
+        name = "/".join(image.image.split("/")[-2:]).lower()
+        for package in knowledge().images.get(name, ()):
+            exact = bool(image.digest) or re.match(r"\d+\.\d+\.\d+", image.tag) is not None
+            written = (
+                f"{image.image}@{image.digest[:19]}"
+                if image.digest
+                else f"{image.image}:{image.tag or 'latest'}"
+            )
+            yield Requirement(package, written, exact, image.line, source="docker")
 
 
 def _deciding(rows: list[_Declaration]) -> list[_Declaration]:
@@ -282,7 +324,9 @@ def _locked(name: str, locks: list[tuple[str, LockFacts]]) -> str | None:
 
 def _own_names(repository: Repository) -> frozenset[str]:
     """The distribution names of the repository itself: it does not depend on them."""
-    names = {body.name for path, body in repository.bodies(DependencyFacts) if body.name and path.count("/") <= 1}
+    names = {
+        body.name for path, body in repository.bodies(DependencyFacts) if body.name and path.count("/") <= 1
+    }
     return frozenset(_canonical(name) for name in names)
 
 
@@ -306,7 +350,21 @@ def container(repository: Repository) -> Signal[bool]:
     """Whether an environment is described as a container: Dockerfile, development container, compose file, Apptainer definition."""
     found = [
         (path, body)
-        for path, body in sorted(repository.containers.items(), key=lambda item: (item[0].count("/"), item[0]))
-        if not is_test_path(path) and (body.images or body.commands or repository.kinds.get(path) is Kind.DOCKERFILE and not path.endswith(".def"))
+        for path, body in sorted(
+            repository.containers.items(), key=lambda item: (item[0].count("/"), item[0])
+        )
+        if not is_test_path(path)
+        and (
+            body.images
+            or body.commands
+            or repository.kinds.get(path) is Kind.DOCKERFILE
+            and not path.endswith(".def")
+        )
     ]
-    return Signal(bool(found), tuple(place(p, b.images[0].line if b.images else 1, b.images[0].image if b.images else "") for p, b in found[:2]))
+    return Signal(
+        bool(found),
+        tuple(
+            place(p, b.images[0].line if b.images else 1, b.images[0].image if b.images else "")
+            for p, b in found[:2]
+        ),
+    )

@@ -14,7 +14,23 @@ from audit.facts.python.model import Assign, Call, PythonFacts
 from audit.signals.modules import ModuleIndex
 
 Node = tuple[str, int]
-_PLAIN_BASES = frozenset({"object", "abc.ABC", "ABC", "Exception", "ValueError", "typing.NamedTuple", "NamedTuple", "enum.Enum", "Enum", "dict", "list", "str", "int"})
+_PLAIN_BASES = frozenset(
+    {
+        "object",
+        "abc.ABC",
+        "ABC",
+        "Exception",
+        "ValueError",
+        "typing.NamedTuple",
+        "NamedTuple",
+        "enum.Enum",
+        "Enum",
+        "dict",
+        "list",
+        "str",
+        "int",
+    }
+)
 _HOOKS = frozenset({"forward", "call", "setup", "run", "main"})
 _LOADERS = frozenset({"import_module", "getattr", "globals", "eval", "__import__"})
 
@@ -51,7 +67,11 @@ class _File:
                 if facts.scopes[scope.parent].kind in ("module", "main"):
                     self.defined[scope.name] = index
         for item in facts.imports:
-            full = item.module if not item.name else f"{item.module}{'' if item.module.endswith('.') else '.'}{item.name}"
+            full = (
+                item.module
+                if not item.name
+                else f"{item.module}{'' if item.module.endswith('.') else '.'}{item.name}"
+            )
             if item.name == "*":
                 self.stars.append(item.module)
             else:
@@ -140,8 +160,12 @@ class CallGraph:
             }
             info = self._classes[node] = ClassInfo(methods, (), False)
             bases = [(base, self.lookup(base.partition("[")[0], path, scope.parent)) for base in scope.bases]
-            info.bases = tuple(found for _, found in bases if found and found != node and self._kind(found) == "class")
-            info.external = any(found is None and base.partition("[")[0] not in _PLAIN_BASES for base, found in bases)
+            info.bases = tuple(
+                found for _, found in bases if found and found != node and self._kind(found) == "class"
+            )
+            info.external = any(
+                found is None and base.partition("[")[0] not in _PLAIN_BASES for base, found in bases
+            )
         return info
 
     def ancestry(self, node: Node) -> Iterator[str]:
@@ -185,7 +209,11 @@ class CallGraph:
             return self.lookup(full, module, 0, depth + 1)
         for star in file.stars:
             target, _ = self.modules.resolve(star, module)
-            if target and target != module and (found := self._exported(target, name, depth + 1) if depth < 8 else None):
+            if (
+                target
+                and target != module
+                and (found := self._exported(target, name, depth + 1) if depth < 8 else None)
+            ):
                 return found
         return None
 
@@ -243,7 +271,9 @@ class CallGraph:
         for call in self._loader_calls.get(node, ()):
             self._dynamic(call, path, functions, classes)
         modules = self._imported_modules(path, index)
-        return Edges(tuple(dict.fromkeys(functions)), tuple(dict.fromkeys(classes)), frozenset(methods), modules)
+        return Edges(
+            tuple(dict.fromkeys(functions)), tuple(dict.fromkeys(classes)), frozenset(methods), modules
+        )
 
     def _add(self, node: Node, functions: list[Node], classes: list[Node]) -> None:
         path, index = node
@@ -282,7 +312,9 @@ class CallGraph:
             if module and not rest:
                 found += self.top_level(module)
                 if module.endswith("__init__.py"):
-                    found += [n for name in self._file(module).imported.values() if (n := self.lookup(name, module))]
+                    found += [
+                        n for name in self._file(module).imported.values() if (n := self.lookup(name, module))
+                    ]
         elif last in ("globals", "eval"):
             found += self.top_level(path)
         elif last in ("import_module", "__import__") and self._targets:

@@ -59,5 +59,12 @@ def _outside(path: str, facts: PythonFacts, index: ModuleIndex) -> Iterator[tupl
             continue
         full = f"{item.module}.{item.name}" if item.name and item.name != "*" else item.module
         parts = full.split(".")
-        whole = next((".".join(parts[:size]) for size in (3, 2) if ".".join(parts[:size]) in known and size <= len(parts)), "")
+        whole = next(
+            (
+                ".".join(parts[:size])
+                for size in (3, 2)
+                if ".".join(parts[:size]) in known and size <= len(parts)
+            ),
+            "",
+        )
         yield whole or parts[0], item.line, item.guarded

@@ -32,6 +32,7 @@ class Knowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     aliases: dict[str, str]
     distributions: dict[str, tuple[str, ...]]
     libraries: frozenset[str]
+    images: dict[str, tuple[str, ...]]
     hosted: tuple[str, ...] = ()
 
     def pattern(self, effect: Effect) -> re.Pattern[str]:

@@ -110,7 +110,11 @@ class Repository:
     def readme(self) -> str | None:
         """The path of the repository's README: at the root, else in `.github/` or `docs/`, as GitHub looks for it."""
         for folder in ("", ".github/", "docs/"):
-            names = [p for p in self.paths if p.lower().startswith(folder + "readme") and "/" not in p[len(folder) :]]
+            names = [
+                p
+                for p in self.paths
+                if p.lower().startswith(folder + "readme") and "/" not in p[len(folder) :]
+            ]
             preferred = [p for p in names if p.lower() in (folder + "readme.md", folder + "readme.rst")]
             if names:
                 return min(preferred or names)
@@ -118,7 +122,9 @@ class Repository:
 
     def of_kind(self, *kinds: Kind) -> tuple[str, ...]:
         """Paths of these kinds, vendored trees left out."""
-        return tuple(path for path, kind in self.kinds.items() if kind in kinds and not self.is_vendored(path))
+        return tuple(
+            path for path, kind in self.kinds.items() if kind in kinds and not self.is_vendored(path)
+        )
 
     def file(self, path: str) -> FileFacts | None:
         return self.facts.get(path)

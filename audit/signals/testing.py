@@ -7,7 +7,6 @@ from typing import Final
 
 from audit.documents.signals import Signal
 from audit.facts.classify import is_docs_path, is_test_path
-from audit.facts.kinds import Kind
 from audit.facts.python.model import PythonFacts, Scope
 from audit.signals.ci_runs import CiRuns
 from audit.signals.repository import Repository, place
@@ -25,7 +24,9 @@ _FIXTURES: Final = frozenset(
     """.split()
 )
 
-_BENCH_WORDS: Final = frozenset({"benchmark", "benchmarks", "benchmarking", "bench", "benches", "microbenchmark", "microbenchmarks"})
+_BENCH_WORDS: Final = frozenset(
+    {"benchmark", "benchmarks", "benchmarking", "bench", "benches", "microbenchmark", "microbenchmarks"}
+)
 # "bench" in the name of a collection of tasks that models are evaluated on: that is no benchmark of the repository.
 _TASK_COLLECTIONS: Final = frozenset(
     """mt tau tau2 swe big bigger live long wild agent agents safety harm math code gui web os jailbreak legal med medical vl mm mmt arena
@@ -35,7 +36,9 @@ _SPEED: Final = re.compile(
     r"(?:^|_)(?:inference_(?:time|speed)|train(?:ing)?_speed|speed_?test|speed_(?:comparison|benchmark)|throughput|latency|perf_?test|"
     r"(?:measure|test|eval|compute|get|profile|compare)_(?:inference_)?(?:speed|fps|latency|throughput|runtime))(?:_|$)"
 )
-_CODE: Final = frozenset({"py", "sh", "bash", "ipynb", "cu", "cc", "cpp", "cxx", "c", "rs", "jl", "slurm", "lua", "r"})
+_CODE: Final = frozenset(
+    {"py", "sh", "bash", "ipynb", "cu", "cc", "cpp", "cxx", "c", "rs", "jl", "slurm", "lua", "r"}
+)
 
 
 def tests(repository: Repository) -> Signal[bool]:
@@ -60,7 +63,12 @@ def ci_tests(repository: Repository, path: TrainingPath) -> Signal[bool]:
 
 def benchmarks(repository: Repository) -> Signal[bool]:
     """Whether the repository measures itself: speed, memory or learning curves, by scripts or in a folder of benchmarks."""
-    found = [(rank, path, line) for path in repository.paths if (rank := _benchmark_rank(path, repository)) for line in (1,)]
+    found = [
+        (rank, path, line)
+        for path in repository.paths
+        if (rank := _benchmark_rank(path, repository))
+        for line in (1,)
+    ]
     found += [(3, path, line) for path, line in _measuring_code(repository)]
     chosen = list(dict.fromkeys((path, line) for _, path, line in sorted(found)))
     return Signal(bool(found), tuple(place(path, line) for path, line in chosen[:2]))
@@ -90,7 +98,9 @@ def _test_lines(path: str, facts: PythonFacts, fixtures: frozenset[str]) -> Iter
             continue
         around = facts.scopes[scope.parent]
         if around.kind == "class":
-            if _is_case(around) or (collected and around.name.startswith("Test") and scope.name.startswith("test_")):
+            if _is_case(around) or (
+                collected and around.name.startswith("Test") and scope.name.startswith("test_")
+            ):
                 yield scope.line
         elif collected and around.kind == "module" and _is_test_function(scope, facts, path, fixtures):
             yield scope.line
@@ -104,15 +114,27 @@ def _is_test_function(scope: Scope, facts: PythonFacts, path: str, fixtures: fro
     """A function whose every parameter pytest could fill in; `def test(args, model)` of an evaluation script has others."""
     if path.rpartition("/")[2].lower() == "test.py" and not _imports_a_runner(facts):
         return False
-    if scope.name == "test" and not _imports_a_runner(facts) and not is_test_path(path.rpartition("/")[0] + "/x"):
+    if (
+        scope.name == "test"
+        and not _imports_a_runner(facts)
+        and not is_test_path(path.rpartition("/")[0] + "/x")
+    ):
         return False
-    if any(word in decorator for decorator in scope.decorators for word in ("parametrize", "given", "patch", "params", "expand")):
+    if any(
+        word in decorator
+        for decorator in scope.decorators
+        for word in ("parametrize", "given", "patch", "params", "expand")
+    ):
         return True
-    return all(param.default or param.name.startswith("*") or param.name in fixtures for param in scope.params)
+    return all(
+        param.default or param.name.startswith("*") or param.name in fixtures for param in scope.params
+    )
 
 
 def _imports_a_runner(facts: PythonFacts) -> bool:
-    return any(item.module.partition(".")[0] in ("pytest", "unittest", "absl", "nose") for item in facts.imports)
+    return any(
+        item.module.partition(".")[0] in ("pytest", "unittest", "absl", "nose") for item in facts.imports
+    )
 
 
 # Benchmarks -------------------------------------------------------------------------------------------------------
@@ -126,7 +148,11 @@ def _benchmark_rank(path: str, repository: Repository) -> int:
         return 1
     if extension not in _CODE or stem == "__init__" or repository.is_vendored(path) or is_docs_path(path):
         return 0
-    if "test" not in folders and "tests" not in folders and (_is_bench_name(stem) or _SPEED.search(stem.replace("-", "_"))):
+    if (
+        "test" not in folders
+        and "tests" not in folders
+        and (_is_bench_name(stem) or _SPEED.search(stem.replace("-", "_")))
+    ):
         return 1
     return 2 if any(folder in _BENCH_WORDS or _benchmark_folder(folder) for folder in folders) else 0
 

@@ -20,8 +20,12 @@ _DOES_NOT_TRAIN = re.compile(
     r"predict\w*|preprocess\w*|download\w*|deploy\w*|serve\w*|server|app|onnx\w*|upload\w*|merge\w*|quantize\w*|release\w*|docs?|conf|setup)(?=[_/.\-]|$)",
     re.I,
 )
-_EVALUATES = re.compile(r"(eval|benchmark|judge|score|test|metric|attack|inference|main|run|generate|predict)", re.I)
-_OPTIMIZER = re.compile(r"(optim|(^|[._])opts?($|[._\d\[])|scaler|sgd|adam|solver|engine|strategy|fabric|trainer_?opt)", re.I)
+_EVALUATES = re.compile(
+    r"(eval|benchmark|judge|score|test|metric|attack|inference|main|run|generate|predict)", re.I
+)
+_OPTIMIZER = re.compile(
+    r"(optim|(^|[._])opts?($|[._\d\[])|scaler|sgd|adam|solver|engine|strategy|fabric|trainer_?opt)", re.I
+)
 _HEADS = {
     "keras": ("keras", "tensorflow.keras", "tf_keras", "tensorflow.python.keras"),
     "sklearn": ("sklearn", "xgboost", "lightgbm", "catboost", "imblearn", "cuml"),
@@ -81,7 +85,11 @@ class TrainingPath:
             named = path in documented
             if path in imported and not named and not (mains and _TRAINS.search(path.rpartition("/")[2])):
                 continue
-            if mains or ((facts.statements or named) and path not in imported) or (named and facts.statements):
+            if (
+                mains
+                or ((facts.statements or named) and path not in imported)
+                or (named and facts.statements)
+            ):
                 entries.append(Entry(path, (*mains, (path, 0)), named))
         return (*entries, *self._console_scripts())
 
@@ -89,11 +97,17 @@ class TrainingPath:
     def training(self) -> tuple[Entry, ...]:
         """The entry points that train."""
         able = [entry for entry in self.entries if self._trains(entry)]
-        likely = [entry for entry in able if not _DOES_NOT_TRAIN.search(entry.path.rpartition("/")[2]) or _plainly_trains(entry.path)]
-        likely = [entry for entry in likely if not _DOES_NOT_TRAIN.search("/" + entry.path.rpartition("/")[0]) or entry.documented] or likely
+        likely = [
+            entry
+            for entry in able
+            if not _DOES_NOT_TRAIN.search(entry.path.rpartition("/")[2]) or _plainly_trains(entry.path)
+        ]
+        likely = [
+            entry
+            for entry in likely
+            if not _DOES_NOT_TRAIN.search("/" + entry.path.rpartition("/")[0]) or entry.documented
+        ] or likely
         chosen = likely or able
-        if any(entry.documented for entry in chosen):
-            chosen = [e for e in chosen if e.documented or _TRAINS.search(e.path.rpartition("/")[2]) or _TRAINS.search(e.path)]
         return tuple(chosen)
 
     @cached_property
@@ -111,7 +125,9 @@ class TrainingPath:
     @cached_property
     def everything(self) -> Reached:
         """All that any entry point runs; for questions that are not about training alone."""
-        return Reached(self.graph.python, self.graph.reach(node for entry in self.entries for node in entry.starts))
+        return Reached(
+            self.graph.python, self.graph.reach(node for entry in self.entries for node in entry.starts)
+        )
 
     @cached_property
     def primary_loop(self) -> tuple[str, tuple[Place, ...]]:
@@ -136,7 +152,13 @@ class TrainingPath:
     @cached_property
     def all_loops(self) -> tuple[Loop, ...]:
         """The loops on the training path."""
-        return tuple(loop for node in sorted(self.reached.nodes & self.loops.keys()) for loop in self.loops[node]) if self.training else ()
+        return (
+            tuple(
+                loop for node in sorted(self.reached.nodes & self.loops.keys()) for loop in self.loops[node]
+            )
+            if self.training
+            else ()
+        )
 
     def _trains(self, entry: Entry) -> bool:
         return bool(self._reach_of(entry) & self.loops.keys())
@@ -193,7 +215,11 @@ def _targets(repository: Repository) -> Iterator[str]:
     for _, config in repository.configs.items():
         for setting in config.settings:
             key = setting.key.rpartition(".")[2]
-            if key in ("_target_", "target", "class_path", "type", "class_name", "name") and "." in setting.value and " " not in setting.value:
+            if (
+                key in ("_target_", "target", "class_path", "type", "class_name", "name")
+                and "." in setting.value
+                and " " not in setting.value
+            ):
                 yield setting.value
 
 
@@ -211,7 +237,9 @@ def commands_of(repository: Repository) -> Iterator[tuple[str, Command]]:
         yield from ((path, command) for command in notebook.commands)
 
 
-def resolve_target(repository: Repository, graph: CallGraph, command: Command, origin: str) -> tuple[str, ...]:
+def resolve_target(
+    repository: Repository, graph: CallGraph, command: Command, origin: str
+) -> tuple[str, ...]:
     """The files that a command's target can mean: relative to the file that says it, to the root, or by its name's end."""
     if command.module:
         path, rest = graph.modules.resolve(command.target, origin)
@@ -239,7 +267,9 @@ def resolve_target(repository: Repository, graph: CallGraph, command: Command, o
 
 
 def _loops_in(path: str, facts: PythonFacts, graph: CallGraph) -> Iterator[Loop]:
-    heads = {item.module.partition(".")[0] for item in facts.imports} | {item.module for item in facts.imports}
+    heads = {item.module.partition(".")[0] for item in facts.imports} | {
+        item.module for item in facts.imports
+    }
     heads |= {f"{item.module}.{item.name}" for item in facts.imports if item.name}
 
     def uses(group: str) -> bool:
@@ -263,18 +293,32 @@ def _optimizer_step(call: Call) -> bool:
     return last in ("optimizer_step", "manual_backward", "train_batch")
 
 
-def _loop_kind(call: Call, last: str, facts: PythonFacts, graph: CallGraph, path: str, uses: Callable[[str], bool], steps: bool) -> str:  # noqa: C901
+def _loop_kind(
+    call: Call,
+    last: str,
+    facts: PythonFacts,
+    graph: CallGraph,
+    path: str,
+    uses: Callable[[str], bool],
+    steps: bool,
+) -> str:  # noqa: C901
     if last == "backward":
         if "fabric" in call.name.lower():
             return "lightning"
         return "raw_torch" if steps or _steps_elsewhere(call, facts) else ""
     if last in ("fit", "fit_generator", "train_on_batch", "partial_fit") and "." in call.name:
-        return _fit_kind(call, uses)
-    if call.name in ("jax.grad", "jax.value_and_grad") or (call.name.startswith("flax.") and last in ("grad", "value_and_grad")):
+        return _fit_kind(call, facts, uses)
+    if call.name in ("jax.grad", "jax.value_and_grad") or (
+        call.name.startswith("flax.") and last in ("grad", "value_and_grad")
+    ):
         return "jax"
     if last in ("GradientTape", "compute_gradients") and uses("tf"):
         return "tf"
-    if last == "minimize" and uses("tf"):
+    if (
+        last == "minimize"
+        and _OPTIMIZER.search(call.name.rpartition(".")[0])
+        and not call.name.startswith("scipy.")
+    ):
         return "tf"
     if last in ("train_and_evaluate",) and uses("tf") and call.name.startswith("tensorflow"):
         return "tf"
@@ -294,14 +338,21 @@ def _steps_elsewhere(call: Call, facts: PythonFacts) -> bool:
     )
 
 
-def _fit_kind(call: Call, uses: Callable[[str], bool]) -> str:
-    receiver = call.name.rpartition(".")[0].lower()
-    if uses("keras") and not any(word in receiver for word in ("tokenizer", "scaler", "encoder", "vectorizer", "pca", "kmeans")):
+_TRANSFORMS = re.compile(
+    r"(scaler|tokenizer|encoder|binarizer|vectorizer|imputer|pca|tfidf|tsne|umap|transformer|discretizer|normalizer|bag_of_words)",
+    re.I,
+)
+
+
+def _fit_kind(call: Call, facts: PythonFacts, uses: Callable[[str], bool]) -> str:
+    """`fit` of a model, not of a preprocessing step: judged by the receiver's name and by the class that it was made of."""
+    receiver = call.name.rpartition(".")[0]
+    made = [c.name for c in facts.calls if c.within == f"assign:{receiver}"]
+    if any(_TRANSFORMS.search(name.rpartition(".")[2]) for name in (receiver, *made)):
+        return ""
+    if uses("keras"):
         return "keras"
-    if uses("sklearn"):
-        transforms = ("scaler", "tokenizer", "encoder", "binarizer", "vectorizer", "imputer", "pca", "tfidf", "tsne", "umap", "bow")
-        return "" if any(word in receiver for word in transforms) else "sklearn"
-    return ""
+    return "sklearn" if uses("sklearn") else ""
 
 
 def _inherited(call: Call, facts: PythonFacts, graph: CallGraph, path: str) -> str:

@@ -1,0 +1,105 @@
+"""What a person can set, and where runs are recorded."""
+
+import re
+
+from audit.documents.place import Place
+from audit.documents.signals import Signal
+from audit.signals.graph import Reached
+from audit.signals.knowledge import effects_of
+from audit.signals.repository import Repository
+from audit.signals.training_path import TrainingPath
+
+_TRACKERS = (
+    "wandb",
+    "tensorboard",
+    "mlflow",
+    "comet",
+    "comet_ml",
+    "neptune",
+    "clearml",
+    "aim",
+    "trackio",
+    "swanlab",
+    "dvclive",
+)
+_CALLS = (
+    ("argparse", re.compile(r"argparse\.(ArgumentParser|\w*Parser)|(.*\.)?ArgumentParser|configargparse\.\w+")),
+    ("hydra", re.compile(r"hydra\.(main|initialize\w*|compose|utils\.instantiate|experimental\.\w+)")),
+    ("omegaconf", re.compile(r"omegaconf\.(OmegaConf|DictConfig|omegaconf)\b.*|OmegaConf\..*")),
+    ("yaml", re.compile(r"(yaml|ruamel\.yaml)\.(safe_load|load|full_load|unsafe_load|FullLoader|YAML)")),
+    ("json", re.compile(r"json\.loads?")),
+    ("gin", re.compile(r"gin\.(parse_\w+|configurable|bind_parameter|add_config\w*)")),
+    ("ml_collections", re.compile(r"ml_collections\..*|config_flags\..*")),
+    ("absl", re.compile(r"absl\.(flags\.\w+|app\.run)|(tensorflow\.)?(compat\.v1\.)?(app\.flags|flags)\.DEFINE_\w+")),
+    ("fire", re.compile(r"fire\.Fire")),
+    ("click", re.compile(r"click\.(command|option|group|argument)")),
+    ("typer", re.compile(r"typer\.\w+")),
+    ("tyro", re.compile(r"tyro\.\w+(\.\w+)*")),
+    ("jsonargparse", re.compile(r"jsonargparse\.\w+|(.*\.)?LightningCLI")),
+    ("hfargumentparser", re.compile(r"(.*\.)?(HfArgumentParser|TrlParser|H4ArgumentParser)")),
+    ("simple_parsing", re.compile(r"simple_parsing\.\w+")),
+    ("exec_python_files", re.compile(r"exec|runpy\.run_path|importlib\.util\.spec_from_file_location")),
+)  # fmt: skip
+
+
+def experiment_tracking(repository: Repository, path: TrainingPath) -> Signal[tuple[str, ...]]:
+    """Trackers that the training code (or the evaluation code beside it) writes to."""
+    places: dict[str, Place] = {}
+    reached = _runs(path)
+    for file, call in reached.calls():
+        for effect in effects_of(call.name):
+            for name in effect.tracking:
+                if not (name == "csv" and call.name.startswith(("logging.",))):
+                    places.setdefault(name, Place(file, call.line, name))
+        for tracker in _reported(call.kwargs.get("report_to", "") + call.kwargs.get("log_with", "")):
+            places.setdefault(tracker, Place(file, call.line, "report_to"))
+    if any(loop.kind == "hf_trainer" for loop in path.all_loops):
+        for file, config in repository.configs.items():
+            for setting in config.settings:
+                if setting.key.partition(".")[0] == "report_to":
+                    for tracker in _reported(setting.value):
+                        places.setdefault(tracker, Place(file, setting.line, "report_to"))
+        for file, command in path.commands:
+            for flag in command.flags:
+                if flag.name.lstrip("-") == "report_to":
+                    for tracker in _reported(flag.value):
+                        places.setdefault(tracker, Place(file, flag.line, "report_to"))
+    return Signal(tuple(sorted(places)), tuple(places[name] for name in sorted(places))[:4])
+
+
+def _reported(text: str) -> list[str]:
+    words = re.findall(r"\w+", text.lower())
+    return [{"comet_ml": "comet"}.get(name, name) for name in _TRACKERS if name in words]
+
+
+def _runs(path: TrainingPath) -> Reached:
+    """What training runs; where nothing trains, what any entry point runs."""
+    return path.reached
+
+
+def config_driven(repository: Repository, path: TrainingPath) -> Signal[tuple[str, ...]]:
+    """How a training or evaluation entry point takes its settings."""
+    entries = [*path.training, *path.evaluating]
+    reached = Reached(path.graph.python, path.graph.reach(node for entry in entries for node in entry.starts))
+    places: dict[str, Place] = {}
+    for file, call in reached.calls():
+        for name, pattern in _CALLS:
+            if pattern.fullmatch(call.name):
+                places.setdefault(name, Place(file, call.line, call.name))
+    for file, indices in reached.scopes.items():
+        for index in indices:
+            scope = path.graph.python[file].scopes[index]
+            for decorator in scope.decorators:
+                if decorator.startswith("hydra.main"):
+                    places.setdefault("hydra", Place(file, scope.line))
+                if decorator.startswith(
+                    ("dataclasses.dataclass", "dataclass", "flax.struct.dataclass")
+                ) and _is_config(scope.name):
+                    places.setdefault("dataclass", Place(file, scope.line))
+            if index and any(base.endswith(("TypedArgs", "Tap")) for base in scope.bases):
+                places.setdefault("tap", Place(file, scope.line))
+    return Signal(tuple(sorted(places)), tuple(places[name] for name in sorted(places))[:6])
+
+
+def _is_config(name: str) -> bool:
+    return bool(re.search(r"(arg|config|cfg|param|option|setting)", name, re.I))
