@@ -320,4 +320,3 @@ def _in_vendored(command: Command) -> bool:
         for path in paths
         if "/" in path or (path and path == command.target)
     )
-

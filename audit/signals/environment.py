@@ -349,22 +349,17 @@ def _critical_of(distributions: Iterable[str]) -> str | None:
 def container(repository: Repository) -> Signal[bool]:
     """Whether an environment is described as a container: Dockerfile, development container, compose file, Apptainer definition."""
     found = [
-        (path, body)
-        for path, body in sorted(
-            repository.containers.items(), key=lambda item: (item[0].count("/"), item[0])
-        )
-        if not is_test_path(path)
-        and (
-            body.images
-            or body.commands
-            or repository.kinds.get(path) is Kind.DOCKERFILE
-            and not path.endswith(".def")
-        )
+        (path, body) for path, body in repository.containers.items() if _describes(path, body, repository)
     ]
-    return Signal(
-        bool(found),
-        tuple(
-            place(p, b.images[0].line if b.images else 1, b.images[0].image if b.images else "")
-            for p, b in found[:2]
-        ),
-    )
+    found.sort(key=lambda item: (item[0].count("/"), item[0]))
+    places = [
+        place(path, body.images[0].line, body.images[0].image) if body.images else place(path, 1)
+        for path, body in found
+    ]
+    return Signal(bool(found), tuple(places[:2]))
+
+
+def _describes(path: str, body: ContainerFacts, repository: Repository) -> bool:
+    """Whether a file is a container's description; `.def` is the ending of other things, too."""
+    named = repository.kinds.get(path) is Kind.DOCKERFILE and not path.endswith(".def")
+    return not is_test_path(path) and bool(body.images or body.commands or named)
