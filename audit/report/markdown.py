@@ -101,7 +101,7 @@ def _sections(report: Report, rules: view.Rules | None, shown: int) -> list[Row]
 
 def _row(finding: Finding, rules: view.Rules | None) -> Row:
     return {
-        "message": finding.message[:_LONGEST] or finding.rule[:_LONGEST_PATH],
+        "message": finding.message[:_LONGEST].strip() or finding.rule[:_LONGEST_PATH].strip() or "-",
         "rule": finding.rule[:_LONGEST_PATH],
         "url": view.rule_url(finding, rules),
         "new": finding.new is True,

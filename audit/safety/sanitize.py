@@ -17,6 +17,7 @@ command syntaxes, trimming of leading white space) for workflow commands; SARIF 
 for SARIF.
 """
 
+import functools
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ from urllib.parse import quote, urlsplit
 _INVISIBLE = (
     "\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff"
-    "\uffa0\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3"
+    "\uffa0\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 ) + "".join(chr((plane << 16) + 0xFFFE) + chr((plane << 16) + 0xFFFF) for plane in range(1, 17))
 _BLANKS = "\xa0\u1680\u2000-\u200a\u202f\u205f\u3000"
@@ -43,7 +44,11 @@ ELLIPSIS = "…"
 
 
 def _shown(match: re.Match[str]) -> str:
-    character = match.group()
+    return _escape(match.group())
+
+
+@functools.lru_cache(maxsize=1024)
+def _escape(character: str) -> str:
     code = ord(character)
     if character in _NAMED:
         return _NAMED[character]

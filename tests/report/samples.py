@@ -276,11 +276,15 @@ EVIL = (
 )  # fmt: skip
 
 
-def hostile(count: int = 120) -> Report:
-    """`count` findings of every severity and status, with hostile text wherever the document takes text."""
+# The same shape in harmless words: what a rendering makes of both must have the same structure.
+HARMLESS = tuple(f"t{number}" if text.strip() else text for number, text in enumerate(EVIL))
+
+
+def hostile(count: int = 120, texts: tuple[str, ...] = EVIL) -> Report:
+    """`count` findings of every severity and status, with one of `texts` wherever the document takes text."""
 
     def evil(number: int) -> str:
-        return EVIL[number % len(EVIL)]
+        return texts[number % len(texts)]
 
     findings = tuple(
         Finding(
@@ -290,33 +294,39 @@ def hostile(count: int = 120) -> Report:
             status=tuple(Status)[n % 7 % 5],
             level=0,
             message=evil(n + 2),
-            evidence=tuple(Place(evil(n + k) or "p", (None, 1, n + 1)[k % 3], evil(n + 7)) for k in range(n % 9)),
-            fix=None if n % 4 == 0 else Fix(evil(n + 3), bool(n % 2), (Edit(evil(n + 5) or "p", 2, 1 + n % 3, evil(n + 6)),)),
+            evidence=tuple(
+                Place(evil(n + k) or "p", (None, 1, n + 1)[k % 3], evil(n + 7)) for k in range(n % 9)
+            ),
+            fix=Fix(evil(n + 3), bool(n % 2), (Edit(evil(n + 5) or "p", 2, 1 + n % 3, evil(n + 6)),))
+            if n % 4
+            else None,
             fingerprint=evil(n + 4),
             new=(None, True, False)[n % 3],
         )
         for n in range(count)
     )  # fmt: skip
     gaps = tuple(Gap(evil(n) or "p", evil(n + 1)) for n in range(count))
-    losses = tuple(Loss(evil(n), 0.5, evil(n + 1)) for n in range(len(EVIL)))
+    losses = tuple(Loss(evil(n), 0.5, evil(n + 1)) for n in range(len(texts)))
     return report(
-        tool=Tool(EVIL[10], EVIL[1]),
-        repository=EVIL[11],
-        commit=EVIL[1],
-        generated_at=EVIL[0],
-        risk=EVIL[12],
+        tool=Tool(texts[10], texts[1]),
+        repository=texts[11],
+        commit=texts[1],
+        generated_at=texts[0],
+        risk=texts[12],
         findings=findings,
-        insights=EVIL,
+        insights=texts,
         summary=summary(findings),
         dimensions=Dimensions(*(dimension(n, *losses) for n in range(8))),
-        coverage=Coverage(count, 0, gaps, gaps, EVIL),
-        profiles=Profiles(EVIL, EVIL, tuple(DetectedProfile(text, text, (Place(text, 1),)) for text in EVIL)),
+        coverage=Coverage(count, 0, gaps, gaps, texts),
+        profiles=Profiles(
+            texts, texts, tuple(DetectedProfile(text, text, (Place(text, 1),)) for text in texts)
+        ),
         signals=signals(
-            license=EVIL[10],
-            frameworks=EVIL,
-            critical_dependencies={text: CriticalDependency(text, False, text) for text in EVIL},
-            model_ids=tuple(HubId(text, text, 1) for text in EVIL),
-            nondeterminism=tuple(Place(text, 1, text) for text in EVIL),
+            license=texts[10],
+            frameworks=texts,
+            critical_dependencies={text: CriticalDependency(text, False, text) for text in texts},
+            model_ids=tuple(HubId(text, text, 1) for text in texts),
+            nondeterminism=tuple(Place(text, 1, text) for text in texts),
         ),
     )
 
