@@ -142,9 +142,7 @@ BLOCKS = {"help": help_block, "score": score_block, "exit-codes": exit_code_bloc
 
 def stale() -> list[Path]:
     """Rule pages whose rule is gone."""
-    known = (
-        {f"{rule.id}.md" for rule in RULES} | {f"{name}.md" for name in TEXTS} | {"README.md"}
-    )
+    known = {f"{rule.id}.md" for rule in RULES} | {f"{name}.md" for name in TEXTS} | {"README.md"}
     return sorted(path for path in RULE_PAGES.glob("*.md") if path.name not in known)
 
 

@@ -14,6 +14,7 @@ from audit.cli.exit_codes import ExitCode
 if TYPE_CHECKING:  # none of this is imported for --help
     from audit.assess.gate import Gate
     from audit.documents.report import Report
+    from audit.source.errors import SourceError
 
 FORMATS = ("text", "json", "markdown", "sarif", "html", "github")
 
@@ -63,7 +64,7 @@ Examples:
 )
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep what earlier runs found.")
 @verbosity
-def audit_command(  # noqa: PLR0917 (click calls it by name)
+def audit_command(
     target: str,
     form: str | None,
     as_json: bool,
@@ -89,12 +90,16 @@ def audit_command(  # noqa: PLR0917 (click calls it by name)
     from audit.cli.progress import progress
     from audit.engine.audit import audit
     from audit.engine.options import Effects, Options
+    from audit.source.errors import SourceError
 
     names = tuple(dict.fromkeys(name.strip() for name in profiles.split(",") if name.strip()))
     options = Options(target, level, names, baseline, jobs, use_cache=not no_cache)
     started = time.perf_counter()
-    with progress(quiet=quiet) as shown:
-        audited = audit(options, Effects(time.time, os.environ, shown.step, shown.files))
+    try:
+        with progress(quiet=quiet) as shown:
+            audited = audit(options, Effects(time.time, os.environ, shown.step, shown.files))
+    except SourceError as error:
+        raise _perhaps_a_command(error, target) from None
     # Decided before anything is written: no format and no failing write changes it.
     threshold = FailOn(fail_on) if fail_on else audited.fail_on or FailOn.CRITICAL
     decided = gate(audited.report.findings, threshold, Scope.NEW if baseline else Scope.ALL)
@@ -112,6 +117,20 @@ def _chosen_format(form: str | None, as_json: bool) -> str:
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"--json and --format {form} ask for different things.")
     return "json" if as_json else form or "text"
+
+
+def _perhaps_a_command(error: "SourceError", target: str) -> "SourceError":
+    """The error, with the command that was perhaps meant: a misspelt one is taken for a target."""
+    from difflib import get_close_matches
+
+    from audit.cli.main import COMMANDS
+
+    near = get_close_matches(target, COMMANDS, 1, 0.75)
+    return (
+        type(error)(error.message, f"Perhaps the command {near[0]} is meant. {error.advice}")
+        if near
+        else error
+    )
 
 
 def _publish(report: "Report", form: str, output: Path | None, show_passed: bool) -> None:

@@ -67,10 +67,11 @@ def assess(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asse
 
 
 def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Assessment:
-    from audit.engine.overview import analysis, coverage, patterns, quality
+    from audit.engine.coverage import coverage
     from audit.facts.collect import collect
     from audit.rules import catalogue
     from audit.rules.rule import Context
+    from audit.signals.analysis import analysis, patterns, quality
     from audit.signals.compute import compute_signals
     from audit.signals.repository import Repository
     from audit.signals.training_path import TrainingPath
@@ -85,7 +86,7 @@ def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asses
         signals=signals,
         findings=findings,
         analysis=analysis(repository, signals),
-        quality=quality(signals, repository),
+        quality=quality(repository, signals),
         patterns=patterns(signals),
         profiles=Profiles(inquiry.profiles, inquiry.profiles),
         coverage=coverage(snapshot, collection),

@@ -15,10 +15,15 @@ def finding(
     new: bool | None = None,
 ) -> Finding:
     evidence = (Place(*place),) if place else ()
-    return Finding(rule, rule.partition(".")[0], severity, status, 0, message, evidence, None, fingerprint, new)
+    return Finding(
+        rule, rule.partition(".")[0], severity, status, 0, message, evidence, None, fingerprint, new
+    )
 
 
 def rule(
-    identifier: str, dimension: str = "environment", points: float = 2.0, severity: Severity = Severity.WARNING
+    identifier: str,
+    dimension: str = "environment",
+    points: float = 2.0,
+    severity: Severity = Severity.WARNING,
 ) -> Rule:
     return Rule(identifier, severity, "T", "W", "F", dimension, points, "p", "f", lambda _: [passed("ok")])

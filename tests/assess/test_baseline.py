@@ -13,7 +13,10 @@ def news(head, base, head_blobs=None, base_blobs=None):
 
 
 def test_the_same_finding_on_another_line_is_not_new():
-    head, base = [finding(place=("train.py", 90), fingerprint="f")], [finding(place=("train.py", 3), fingerprint="f")]
+    head, base = (
+        [finding(place=("train.py", 90), fingerprint="f")],
+        [finding(place=("train.py", 3), fingerprint="f")],
+    )
     assert news(head, base) == ([False], 0, 0)
 
 

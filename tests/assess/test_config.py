@@ -27,7 +27,9 @@ def test_a_whole_file():
     assert (config.level, config.fail_on, config.profiles) == ("0", "warning", ("finetuning",))
 
 
-@pytest.mark.parametrize("data", [b"", b"# nothing\n", b"---\n", b"null\n", b"\xef\xbb\xbf# a byte-order mark\n"])
+@pytest.mark.parametrize(
+    "data", [b"", b"# nothing\n", b"---\n", b"null\n", b"\xef\xbb\xbf# a byte-order mark\n"]
+)
 def test_an_empty_file_is_an_empty_configuration(data):
     assert parse_config(data) == Config()
 
@@ -35,11 +37,20 @@ def test_an_empty_file_is_an_empty_configuration(data):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"ignore:\n  - rule: a.b\n", ".ml-audit/config.yaml:2: ignore.0.reason: is missing: every suppression says why."),
-        (b"ignore:\n  - rule: a.b\n    reason: '  '\n", ".ml-audit/config.yaml:3: ignore.0.reason: String should have at least 3"),
+        (
+            b"ignore:\n  - rule: a.b\n",
+            ".ml-audit/config.yaml:2: ignore.0.reason: is missing: every suppression says why.",
+        ),
+        (
+            b"ignore:\n  - rule: a.b\n    reason: '  '\n",
+            ".ml-audit/config.yaml:3: ignore.0.reason: String should have at least 3",
+        ),
         (b"level: 0\nfial_on: never\n", ".ml-audit/config.yaml:2: fial_on: is not a key that is known."),
         (b"\nfail_on: CRITICAL\n", ".ml-audit/config.yaml:2: fail_on: Input should be"),
-        (b"ignore:\n  - rule: '*'\n    reason: all of it\n", ".ml-audit/config.yaml:2: ignore.0.rule: String should match"),
+        (
+            b"ignore:\n  - rule: '*'\n    reason: all of it\n",
+            ".ml-audit/config.yaml:2: ignore.0.rule: String should match",
+        ),
         (b"- a\n- b\n", ".ml-audit/config.yaml:1: a mapping is expected"),
         (b"level: 0\nlevel: 1\n", ".ml-audit/config.yaml:2: level is written twice"),
         (b"a: [1\nb: 2\n", ".ml-audit/config.yaml:2: not YAML"),

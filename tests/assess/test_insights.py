@@ -6,7 +6,13 @@ from tests.assess.samples import finding, rule
 from tests.report.samples import signals
 
 RULES = {
-    r.id: r for r in (rule("a.one", points=2.0), rule("a.two", points=5.0), rule("b.one", "data", 1.0), rule("t.one", "testing"))
+    r.id: r
+    for r in (
+        rule("a.one", points=2.0),
+        rule("a.two", points=5.0),
+        rule("b.one", "data", 1.0),
+        rule("t.one", "testing"),
+    )
 }
 QUIET = {
     "seed_control": (),
@@ -49,24 +55,42 @@ def test_an_info_that_costs_nothing_is_no_step():
 
 def test_seeds_without_rng_state_in_checkpoints():
     sentence = "Seeds are set and training can resume, but checkpoints hold no RNG state"
-    values = {"seed_control": ("torch",), "resume": True, "checkpoint": Checkpoint(model=True), "determinism_flags": ("x",)}
+    values = {
+        "seed_control": ("torch",),
+        "resume": True,
+        "checkpoint": Checkpoint(model=True),
+        "determinism_flags": ("x",),
+    }
     assert any(s.startswith(sentence) for s in said(**values))
-    assert not any(s.startswith(sentence) for s in said(**(values | {"checkpoint": Checkpoint(rng_state=True)})))
+    assert not any(
+        s.startswith(sentence) for s in said(**(values | {"checkpoint": Checkpoint(rng_state=True)}))
+    )
     assert not any(s.startswith(sentence) for s in said(**(values | {"resume": False})))
 
 
 def test_combinations():
     assert any("deterministic-algorithm flag" in s for s in said(seed_control=("torch",)))
     assert not any("deterministic-algorithm flag" in s for s in said(seed_control=("jax",)))
-    assert any("loader's workers" in s for s in said(seed_control=("torch",), dataloader_worker_seeding=False))
-    assert not any("loader's workers" in s for s in said(seed_control=("torch",), dataloader_worker_seeding=None))
+    assert any(
+        "loader's workers" in s for s in said(seed_control=("torch",), dataloader_worker_seeding=False)
+    )
+    assert not any(
+        "loader's workers" in s for s in said(seed_control=("torch",), dataloader_worker_seeding=None)
+    )
     assert any("no CI job runs them" in s for s in said(tests=True, ci_tests=False))
     assert any("not the Python version" in s for s in said(lockfile="full", python_version=None))
     assert any("the data is not" in s for s in said(lockfile="full", dataset_pinned="no"))
-    assert any("trust_remote_code runs" in s for s in said(trust_remote_code=True, hub_calls=HubCalls(1, 0, 0)))
-    assert not any("trust_remote_code runs" in s for s in said(trust_remote_code=True, hub_calls=HubCalls(1, 1, 0)))
+    assert any(
+        "trust_remote_code runs" in s for s in said(trust_remote_code=True, hub_calls=HubCalls(1, 0, 0))
+    )
+    assert not any(
+        "trust_remote_code runs" in s for s in said(trust_remote_code=True, hub_calls=HubCalls(1, 1, 0))
+    )
     loose = {"torch": CriticalDependency("unversioned", False)}
-    assert any("torch may be any version" in s for s in said(benchmarks=True, lockfile="none", critical_dependencies=loose))
+    assert any(
+        "torch may be any version" in s
+        for s in said(benchmarks=True, lockfile="none", critical_dependencies=loose)
+    )
     assert any("No training entry point" in s for s in said(training_loop="none"))
 
 

@@ -6,7 +6,9 @@ from audit.documents.finding import Severity, Status
 from audit.documents.report import Dimension, Dimensions
 from tests.assess.samples import finding, rule
 
-RULES = {r.id: r for r in (rule("a.one"), rule("a.two", points=3.0), rule("b.one", "data", 4.0, Severity.CRITICAL))}
+RULES = {
+    r.id: r for r in (rule("a.one"), rule("a.two", points=3.0), rule("b.one", "data", 4.0, Severity.CRITICAL))
+}
 
 
 def test_weights_add_up_to_one_and_name_the_dimensions_of_the_report():
@@ -17,7 +19,9 @@ def test_weights_add_up_to_one_and_name_the_dimensions_of_the_report():
 def test_a_failing_rule_costs_its_points_once_however_often_it_fails():
     parts = dimensions([finding("a.one", message="First."), finding("a.one", message="Second.")], RULES)
     assert parts.environment.score == 8.0
-    assert [(loss.rule, loss.points, loss.message) for loss in parts.environment.why] == [("a.one", 2.0, "First. (and 1 more)")]
+    assert [(loss.rule, loss.points, loss.message) for loss in parts.environment.why] == [
+        ("a.one", 2.0, "First. (and 1 more)")
+    ]
 
 
 def test_a_lesser_case_costs_half_a_step():
@@ -47,7 +51,9 @@ def test_what_passes_scores_ten_and_what_was_not_judged_nothing():
 
 
 def test_a_suppressed_failure_costs_nothing():
-    parts = dimensions([finding("a.one", status=Status.SUPPRESSED), finding("a.two", status=Status.PASS)], RULES)
+    parts = dimensions(
+        [finding("a.one", status=Status.SUPPRESSED), finding("a.two", status=Status.PASS)], RULES
+    )
     assert parts.environment.score == 10.0
 
 
@@ -65,7 +71,14 @@ def test_the_mean_is_weighted_over_what_has_a_score():
 POINTS = st.floats(0, 10).map(lambda x: round(x, 2))
 
 
-@given(st.lists(st.tuples(st.sampled_from(sorted(WEIGHTS)), POINTS, st.sampled_from(Severity), st.sampled_from(Status)), max_size=30))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(sorted(WEIGHTS)), POINTS, st.sampled_from(Severity), st.sampled_from(Status)
+        ),
+        max_size=30,
+    )
+)
 def test_what_is_named_adds_up_to_what_was_lost(cases):
     rules, found = {}, []
     for number, (dimension, points, severity, status) in enumerate(cases):

@@ -23,12 +23,21 @@ def test_an_ignore_suppresses_and_its_reason_is_shown():
 
 def test_a_whole_category():
     ignore = Ignore(rule="a.*", reason="We know.")
-    assert statuses([finding("a.one"), finding("b.one")], ignores=[ignore]) == [("a.one", "suppressed"), ("b.one", "fail")]
+    assert statuses([finding("a.one"), finding("b.one")], ignores=[ignore]) == [
+        ("a.one", "suppressed"),
+        ("b.one", "fail"),
+    ]
 
 
 @pytest.mark.parametrize(
     ("pattern", "rule", "expected"),
-    [("a.one", "a.one", True), ("a.one", "a.one.more", False), ("a.*", "a.one", True), ("a.*", "ab.one", False), ("a.*", "a", False)],
+    [
+        ("a.one", "a.one", True),
+        ("a.one", "a.one.more", False),
+        ("a.*", "a.one", True),
+        ("a.*", "ab.one", False),
+        ("a.*", "a", False),
+    ],
 )
 def test_names_rule(pattern, rule, expected):
     assert names_rule(pattern, rule) is expected
@@ -51,7 +60,12 @@ def test_paths_choose_where(paths, expected):
 
 def test_a_finding_with_a_place_outside_of_the_paths_stays():
     both = finding("a.one")
-    both = type(both)(*[(Place("vendor/x.py", 1), Place("own.py", 2)) if n == "evidence" else getattr(both, n) for n in both.__struct_fields__])
+    both = type(both)(
+        *[
+            (Place("vendor/x.py", 1), Place("own.py", 2)) if n == "evidence" else getattr(both, n)
+            for n in both.__struct_fields__
+        ]
+    )
     ignore = Ignore(rule="a.one", reason="We know.", paths=("vendor/",))
     assert statuses([both], ignores=[ignore]) == [("a.one", "fail")]
 
@@ -61,19 +75,26 @@ def test_a_finding_of_the_whole_repository_is_in_no_path():
     assert statuses([finding("a.one", place=None)], ignores=[ignore]) == [("a.one", "fail")]
 
 
-@pytest.mark.parametrize(("line", "expected"), [(1, "fail"), (2, "suppressed"), (3, "suppressed"), (4, "fail")])
+@pytest.mark.parametrize(
+    ("line", "expected"), [(1, "fail"), (2, "suppressed"), (3, "suppressed"), (4, "fail")]
+)
 def test_a_comment_speaks_for_its_line_and_the_next(line, expected):
     comment = Comment("train.py", 2, ("a.one",), "We know.")
     assert statuses([finding("a.one", place=("train.py", line))], comments=[comment]) == [("a.one", expected)]
 
 
 def test_a_comment_of_another_file_or_rule_does_nothing():
-    comments = [Comment("other.py", 3, ("a.one",), "We know."), Comment("train.py", 3, ("a.two",), "We know.")]
+    comments = [
+        Comment("other.py", 3, ("a.one",), "We know."),
+        Comment("train.py", 3, ("a.two",), "We know."),
+    ]
     assert statuses([finding("a.one")], comments=comments) == [("a.one", "fail")]
 
 
 def test_a_comment_without_a_reason_suppresses_nothing_and_is_reported():
-    findings = suppress([finding("a.one")], ignores=[], comments=[Comment("train.py", 3, ("a.one",), "")], known=KNOWN)
+    findings = suppress(
+        [finding("a.one")], ignores=[], comments=[Comment("train.py", 3, ("a.one",), "")], known=KNOWN
+    )
     assert [(f.rule, f.status, f.severity) for f in findings] == [
         ("a.one", Status.FAIL, Severity.WARNING),
         ("suppression.reason", Status.FAIL, Severity.WARNING),

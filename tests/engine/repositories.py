@@ -37,8 +37,14 @@ def git(folder: Path, *arguments: str) -> str:
     """What git says, with an identity and dates of its own and no configuration of the machine."""
     settings = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     for who in ("AUTHOR", "COMMITTER"):
-        settings |= {f"GIT_{who}_NAME": "t", f"GIT_{who}_EMAIL": "t@example.org", f"GIT_{who}_DATE": f"{WHEN} +0000"}
-    done = subprocess.run(["git", *arguments], cwd=folder, env=os.environ | settings, check=True, capture_output=True, text=True)
+        settings |= {
+            f"GIT_{who}_NAME": "t",
+            f"GIT_{who}_EMAIL": "t@example.org",
+            f"GIT_{who}_DATE": f"{WHEN} +0000",
+        }
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder, env=os.environ | settings, check=True, capture_output=True, text=True
+    )
     return done.stdout.strip()
 
 

@@ -37,7 +37,9 @@ def test_a_report_says_what_was_audited(trainer, tmp_path):
     assert report.generated_at == "2026-01-02T03:03:16Z"
     assert {finding.rule for finding in report.findings} == {rule.id for rule in RULES}
     assert (report.coverage.files, report.coverage.parsed) == (3, 3)
-    assert report.analysis.has_readme and report.analysis.has_requirements and not report.analysis.has_pyproject
+    assert (
+        report.analysis.has_readme and report.analysis.has_requirements and not report.analysis.has_pyproject
+    )
     assert report.summary.new is None
     assert msgspec.json.decode(render(report), type=Report) == report
 
@@ -55,7 +57,13 @@ def test_every_point_lost_names_a_rule_that_fails(trainer, tmp_path):
 def test_the_same_bytes_cold_and_warm_with_any_jobs_and_no_cache(trainer, tmp_path):
     texts = {
         render(report_of(trainer, tmp_path / cache, jobs=jobs, use_cache=used))
-        for cache, jobs, used in (("a", 1, True), ("a", 2, True), ("b", 2, True), ("b", 1, False), ("a", 1, True))
+        for cache, jobs, used in (
+            ("a", 1, True),
+            ("a", 2, True),
+            ("b", 2, True),
+            ("b", 1, False),
+            ("a", 1, True),
+        )
     }
     assert len(texts) == 1
 
@@ -102,19 +110,33 @@ def test_file_names_that_are_not_utf8(trainer, tmp_path):
 
 def test_the_configuration_suppresses_and_sets_the_threshold(trainer, tmp_path):
     before = report_of(trainer, tmp_path)
-    rule = next(f.rule for f in before.findings if f.status is Status.FAIL and f.rule.startswith("environment."))
-    write(trainer, {".ml-audit/config.yaml": f"ignore:\n  - rule: {rule}\n    reason: We know.\nfail_on: info\n"})
+    rule = next(
+        f.rule for f in before.findings if f.status is Status.FAIL and f.rule.startswith("environment.")
+    )
+    write(
+        trainer,
+        {".ml-audit/config.yaml": f"ignore:\n  - rule: {rule}\n    reason: We know.\nfail_on: info\n"},
+    )
     commit(trainer)
     audited = audit(Options(str(trainer)), effects(tmp_path))
     assert rule in rules_of(audited.report, Status.SUPPRESSED)
     assert rule not in rules_of(audited.report, Status.FAIL)
-    assert audited.report.summary.suppressed == sum(f.rule == rule and f.status is Status.FAIL for f in before.findings)
+    assert audited.report.summary.suppressed == sum(
+        f.rule == rule and f.status is Status.FAIL for f in before.findings
+    )
     assert audited.fail_on is FailOn.INFO
 
 
 def test_a_comment_suppresses_what_stands_on_its_line(trainer, tmp_path):
     before = report_of(trainer, tmp_path)
-    found = next(f for f in before.findings if f.status is Status.FAIL and f.evidence and f.evidence[0].path == "requirements.txt" and f.evidence[0].line)
+    found = next(
+        f
+        for f in before.findings
+        if f.status is Status.FAIL
+        and f.evidence
+        and f.evidence[0].path == "requirements.txt"
+        and f.evidence[0].line
+    )
     path = trainer / "requirements.txt"
     lines = path.read_text().splitlines()
     lines[found.evidence[0].line - 1] += f"  # ml-audit: ignore[{found.rule}] the newest is wanted"
@@ -175,13 +197,17 @@ class TestBaseline:
         file.write_text(render(base))
         by_file = report_of(branch, tmp_path, baseline=str(file))
         by_ref = report_of(branch, tmp_path, baseline="main")
-        assert {f.fingerprint for f in by_file.findings if f.new} == {f.fingerprint for f in by_ref.findings if f.new}
+        assert {f.fingerprint for f in by_file.findings if f.new} == {
+            f.fingerprint for f in by_ref.findings if f.new
+        }
 
     def test_moved_lines_and_a_renamed_file_bring_nothing_new(self, trainer, tmp_path):
         git(trainer, "switch", "-q", "-c", "topic")
         (trainer / "src").mkdir()
         git(trainer, "mv", "train.py", "src/train.py")
-        (trainer / "requirements.txt").write_text("# pinned where it matters\n\n" + TRAINER["requirements.txt"])
+        (trainer / "requirements.txt").write_text(
+            "# pinned where it matters\n\n" + TRAINER["requirements.txt"]
+        )
         write(trainer, {"README.md": TRAINER["README.md"].replace("train.py", "src/train.py")})
         commit(trainer)
         report = report_of(trainer, tmp_path, baseline="main")
@@ -194,11 +220,11 @@ class TestBaseline:
 
     def test_a_baseline_that_is_the_audited_commit_is_refused(self, trainer, tmp_path):
         for target, baseline in ((trainer, "main"), (trainer, "HEAD"), (f"{trainer}@main", "main")):
-            with pytest.raises(DocumentError, match="is the audited commit .* itself"):
+            with pytest.raises(DocumentError, match=r"is the audited commit .* itself"):
                 report_of(target, tmp_path, baseline=baseline)
         file = tmp_path / "same.json"
         file.write_text(render(report_of(trainer, tmp_path)))
-        with pytest.raises(DocumentError, match="is the audited commit .* itself"):
+        with pytest.raises(DocumentError, match=r"is the audited commit .* itself"):
             report_of(trainer, tmp_path, baseline=str(file))
 
     def test_a_ref_that_is_not_there(self, trainer, tmp_path):

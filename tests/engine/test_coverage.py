@@ -1,0 +1,41 @@
+from audit.documents.place import Gap
+from audit.engine.coverage import coverage
+from audit.facts.collect import collect
+from audit.source.snapshot import Entry, EntryKind, Snapshot
+from tests.signals.building import MemoryReader
+
+CONTENTS = {
+    "a.py": b"import torch\n",
+    "old.py": b"print 'two'\n",
+    "config.yaml": b"\x00\x01binary",
+    "big.json": b"{}",
+    "picture.png": b"\x89PNG",
+    "link": b"a.py",
+}
+ENTRIES = (
+    Entry("a.py", "1", size=13),
+    Entry("big.json", "2", size=10**9),
+    Entry("config.yaml", "3", size=8),
+    Entry("link", "4", EntryKind.SYMLINK, 4),
+    Entry("old.py", "5", size=12),
+    Entry("picture.png", "6", size=4),
+    Entry("sub", "7", EntryKind.SUBMODULE),
+)
+
+
+def test_every_file_is_accounted_for():
+    snapshot = Snapshot("x/y", ENTRIES, MemoryReader(CONTENTS), gaps=(Gap("gone.py", "never fetched"),), notes=("A note.",))
+    seen = coverage(snapshot, collect(snapshot, jobs=1, cache=None, now=0))
+    assert (seen.files, seen.parsed) == (6, 1)
+    assert [gap.path for gap in seen.partial] == ["old.py"]
+    skipped = {gap.path: gap.why for gap in seen.skipped}
+    assert skipped.pop("big.json").startswith("953.7 MiB, over the limit")
+    assert skipped == {
+        "config.yaml": "binary content",
+        "gone.py": "never fetched",
+        "link": "a symbolic link, not followed",
+    }
+    assert seen.notes == (
+        "A note.",
+        "Not opened, of kinds that carry no facts (data, pictures, binaries, other languages): 1.",
+    )
