@@ -228,10 +228,9 @@ class GitHub:
         else:
             moment = datetime.fromtimestamp(min(self._now() + seconds, 4e9), UTC)
             until = f"until {moment:%Y-%m-%d %H:%M:%S} UTC (in {_spell(seconds)})"
+        advice = "Set GITHUB_TOKEN (or GH_TOKEN): 5,000 requests an hour instead of 60."
         if self.has_token:
             advice = "Wait until then, or use another token."
-        else:
-            advice = "Set GITHUB_TOKEN (or GH_TOKEN): 5,000 requests an hour instead of 60."
         error = NetworkError(f"GitHub's rate limit is used up {until}.", advice)
         return _Wait(error, 30.0 if seconds is None else seconds)
 

@@ -2,6 +2,7 @@
 way.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -80,8 +81,10 @@ class Confined:
         return os.readlink(name, dir_fd=folder)
 
     def open(self, path: bytes) -> int:
-        """A handle of the regular file at `path`; never waits for the other end of a pipe."""
+        """A handle of what lies at `path`, links excepted; never waits for the other end of a pipe."""
         folder, name = self._locate(path)
+        if folder is None and stat.S_ISLNK(os.lstat(name).st_mode):
+            raise OSError(errno.ELOOP, "a link")
         return os.open(name, _FILE, dir_fd=folder)
 
     def _locate(self, path: bytes) -> tuple[int | None, bytes]:
@@ -118,10 +121,13 @@ class Confined:
         return path + b"/" + name
 
 
-def read_bounded(handle: int, limit: int) -> bytes:
-    """All bytes of an open file, or `limit` + 1 of them where it holds more."""
-    chunks: list[bytes] = []
-    left = limit + 1
+def read_bounded(handle: int, size: int, limit: int) -> bytes:
+    """All bytes of an open file of about `size` bytes, or `limit` + 1 of them where it holds more."""
+    content = os.read(handle, min(size, limit) + 1)
+    if len(content) == size:
+        return content
+    chunks = [content]
+    left = limit + 1 - len(content)
     while left > 0 and (chunk := os.read(handle, min(left, 2**20))):
         chunks.append(chunk)
         left -= len(chunk)
@@ -134,6 +140,8 @@ def why_not(error: OSError) -> str:
         return "gone since it was listed"
     if isinstance(error, PermissionError):
         return "permission denied"
+    if error.errno == errno.ELOOP:
+        return "a symbolic link stands where the file was"
     return f"cannot be read ({error.strerror or error})"
 
 
@@ -170,20 +178,16 @@ class WorkTreeReader(msgspec.Struct, frozen=True):
         if entry.kind is EntryKind.SUBMODULE:
             return SUBMODULE
         path = to_bytes(entry.path)
-        state = tree.stat(path)
-        if stat.S_ISLNK(state.st_mode):
-            if entry.kind is EntryKind.SYMLINK:
-                return tree.read_link(path)
-            return "a symbolic link stands where the file was"
-        if not stat.S_ISREG(state.st_mode):
-            return "not a regular file"
-        if state.st_size > self.limit:
-            return too_large(state.st_size, self.limit)
+        if entry.kind is EntryKind.SYMLINK and stat.S_ISLNK(tree.stat(path).st_mode):
+            return tree.read_link(path)
         handle = tree.open(path)
         try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
+            state = os.fstat(handle)
+            if not stat.S_ISREG(state.st_mode):
                 return "not a regular file"
-            content = read_bounded(handle, self.limit)
+            if state.st_size > self.limit:
+                return too_large(state.st_size, self.limit)
+            content = read_bounded(handle, state.st_size, self.limit)
         finally:
             os.close(handle)
         return content if len(content) <= self.limit else too_large(len(content), self.limit)

@@ -19,7 +19,7 @@ import msgspec
 
 from audit.source.errors import SourceError
 
-_SECONDS = 120
+_SECONDS = 60
 _MAX_OUTPUT = 512 * 2**20
 _KEPT = (
     "PATH", "HOME", "XDG_CONFIG_HOME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA",
@@ -50,6 +50,10 @@ _OVERRIDES = {
 
 class GitError(Exception):
     """A Git command failed; `args[0]` is the first line that it complained with."""
+
+
+class GitTimeoutError(GitError):
+    """A Git command did not end in time."""
 
 
 class Git(msgspec.Struct, frozen=True):
@@ -90,7 +94,7 @@ class Git(msgspec.Struct, frozen=True):
         if output is None:
             raise GitError(f"git {arguments[0]} wrote more than {_MAX_OUTPUT // 2**20} MiB")
         if process.returncode < 0:
-            raise GitError(f"git {arguments[0]} did not end within {_SECONDS} seconds")
+            raise GitTimeoutError(f"git {arguments[0]} did not end within {_SECONDS} seconds")
         if process.returncode:
             raise GitError(
                 _first_complaint(said) or f"git {arguments[0]} failed with status {process.returncode}"
@@ -238,6 +242,11 @@ def refusal(folder: str, error: GitError, *, of_index: bool = False) -> SourceEr
         return SourceError(
             f"Git refuses to read {folder}, because it belongs to another user.",
             f"If you trust it, run: git config --global --add safe.directory {shlex.quote(folder)}",
+        )
+    if isinstance(error, GitTimeoutError):
+        return SourceError(
+            f"Git was stopped while it read {folder}: {said}.",
+            f"Look for pipes named .gitignore or .gitattributes, or audit the commit itself: {folder}@HEAD",
         )
     if of_index:
         return SourceError(

@@ -19,7 +19,7 @@ from audit.net.errors import EmptyRepositoryError, NotFoundError
 from audit.net.github import GitHub
 from audit.safety.archive import ArchiveError, Member, MemberKind, TarReader, TooMuchError, safe_parts
 from audit.source.blobs import stand_in_id
-from audit.source.confined import SUBMODULE, to_text, too_large, why_not
+from audit.source.confined import SUBMODULE, to_bytes, to_text, too_large, why_not
 from audit.source.errors import SourceError
 from audit.source.listing import capped, name_notes
 from audit.source.snapshot import LARGE_FILE, READ_LIMIT, Entry, EntryKind, GitState, Snapshot, Submodule
@@ -303,7 +303,9 @@ def _compared(unpacked: Unpacked, listed: dict[str, Listed], truncated: bool, pr
     why = "GitHub leaves it out of archives (export-ignore in .gitattributes)"
     if unpacked.stopped:
         why = "the archive was not read to its end"
-    gaps = [Gap(path, why) for path in listed if path not in had]
+    # GitHub's JSON cannot hold a name that is not UTF-8: it has replacement characters there.
+    replaced = {to_bytes(path).decode("utf-8", "replace") for path in had}
+    gaps = [Gap(path, why) for path in listed if path not in had and path not in replaced]
     gaps += unpacked.gaps
     submodules = (path for path, entry in had.items() if entry.kind is EntryKind.SUBMODULE)
     gaps += [Gap(path, "a submodule, and its content is not here") for path in submodules]
@@ -342,7 +344,7 @@ def _notes(unpacked: Unpacked, listed: dict[str, Listed], truncated: bool, prefi
     )
     if changed:
         notes.append(
-            f"{changed} files differ in the archive from what Git keeps (export-subst or line ends)."
+            f"{changed} files differ in the archive from what Git keeps (export-subst, line ends, LFS)."
         )
     return notes
 

@@ -2,6 +2,7 @@
 a repository.
 """
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterable, Sequence
@@ -98,11 +99,29 @@ class Hasher:
         try:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise OSError("not a regular file")
-            content = read_bounded(handle, self._limit)
+            content = read_bounded(handle, state.st_size, self._limit)
         finally:
             os.close(handle)
         self._budget -= len(content)
         return content if len(content) <= self._limit else None
+
+    def digest(self, path: bytes, state: os.stat_result, algorithm: str, start: bytes = b"") -> str | None:
+        """The digest of `start` and a file of any size, read piece by piece; None beyond the budget. Raises
+        OSError.
+        """
+        if state.st_size > self._budget:
+            return None
+        digest = hashlib.new(algorithm, start, usedforsecurity=False)
+        handle = self._tree.open(path)
+        try:
+            left = state.st_size
+            while left > 0 and (piece := os.read(handle, min(left, 2**20))):
+                digest.update(piece)
+                left -= len(piece)
+        finally:
+            os.close(handle)
+        self._budget -= state.st_size
+        return digest.hexdigest()
 
     def id_of(self, path: bytes, state: os.stat_result, content: bytes | None) -> str:
         """Git's id of `content`, a stand-in where it is None."""

@@ -62,8 +62,9 @@ def _local(target: LocalTarget, environ: Mapping[str, str], limit: int) -> Snaps
     program = find_git(environ) if root else None
     repository = open_repository(git_in(program, str(root), environ)) if root and program else None
     if root and repository:
-        prefix = "" if is_bare or root == folder else f"{folder.relative_to(root).as_posix()}/"
-        return _of_repository(repository, folder, prefix, target.ref, limit)
+        if target.ref is not None or is_bare or repository.bare:
+            return ref_snapshot(repository, target.ref or "HEAD", prefix=_below(root, folder), limit=limit)
+        return _of_work_tree(repository, folder, _below(root, folder), limit)
     if target.ref is not None:
         raise SourceError(
             f"{target.path}@{target.ref} asks for a commit, but " + _why_without_git(root, program),
@@ -72,11 +73,12 @@ def _local(target: LocalTarget, environ: Mapping[str, str], limit: int) -> Snaps
     return folder_snapshot(str(folder), limit=limit, notes=(_sentence(_why_without_git(root, program)),))
 
 
-def _of_repository(
-    repository: Repository, folder: Path, prefix: str, ref: str | None, limit: int
-) -> Snapshot:
-    if ref is not None or repository.bare:
-        return ref_snapshot(repository, ref or "HEAD", prefix=prefix, limit=limit)
+def _below(root: Path, folder: Path) -> str:
+    """`folder` relative to `root`, as a prefix of paths."""
+    return "" if root == folder else f"{folder.relative_to(root).as_posix()}/"
+
+
+def _of_work_tree(repository: Repository, folder: Path, prefix: str, limit: int) -> Snapshot:
     snapshot = work_tree_snapshot(repository, prefix=prefix, limit=limit)
     if snapshot is not None:
         return snapshot

@@ -5,7 +5,6 @@ Git lists, and says which files may differ from its index; contents are read and
 would pass them through filters that a repository can configure.
 """
 
-import hashlib
 import stat
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -125,6 +124,8 @@ def _whole_notes(state: GitState, prefix: str, reading: "_Reading") -> list[str]
             f"{reading.converted} tracked files pass through a Git filter or conversion, which is never run "
             "here: whether they differ from the commit is not known."
         )
+    if reading.uncompared:
+        notes.append(f"{reading.uncompared} tracked files are too much to be compared with the commit.")
     return notes
 
 
@@ -195,7 +196,8 @@ class _Reading:
         self.untracked: set[str] = set()
         self.set_aside: set[str] = set()
         self.converted = 0
-        self._doubtful: dict[bytes, bytes | None] = {}
+        self.uncompared = 0
+        self._doubtful: list[bytes] = []
 
     def _name(self, path: bytes) -> str:
         return with_prefix_removed(to_text(path), self._prefix)
@@ -211,7 +213,7 @@ class _Reading:
             for path in sorted(self._listing.untracked):
                 if entry := self._untracked(tree, hasher, path):
                     entries.append(entry)
-        self._settle()
+            self._settle(tree, hasher)
         return entries
 
     def _tracked(self, tree: Confined, hasher: Hasher, path: bytes, indexed: Indexed) -> Entry | None:
@@ -235,12 +237,19 @@ class _Reading:
             return Entry(name, indexed.blob, kind, state.st_size)
         try:
             content = hasher.content(path, state)
+            if content is None:
+                header = b"blob %d\0" % state.st_size
+                actual = hasher.digest(path, state, self._repository.algorithm, header)
+            else:
+                actual = blob_id(content, self._repository.algorithm)
         except OSError as error:
             self.modified.add(name)
             self.gaps.append(Gap(name, why_not(error)))
             return None
-        blob = self._compared(path, indexed, change, content, hasher.id_of(path, state, content))
-        return Entry(name, blob, kind, state.st_size)
+        if actual is None:
+            self.uncompared += 1
+            return Entry(name, hasher.id_of(path, state, None), kind, state.st_size)
+        return Entry(name, self._compared(path, indexed, change, content, actual), kind, state.st_size)
 
     def _absent(self, name: str, indexed: Indexed, change: Change | None, error: OSError) -> None:
         if indexed.tag.upper() == b"S":
@@ -265,26 +274,29 @@ class _Reading:
             normal = blob_id(content.replace(b"\r\n", b"\n"), self._repository.algorithm)
             if normal == indexed.blob:
                 return normal
-        self._doubtful[path] = content if content is None else hashlib.sha256(content).hexdigest().encode()
+        self._doubtful.append(path)
         return actual
 
-    def _settle(self) -> None:
-        """Decides about files whose bytes differ from their blob: changed, or only kept by Git in another
-        form.
-        """
+    def _settle(self, tree: Confined, hasher: Hasher) -> None:
+        """Decides about files whose bytes differ from their blob: changed, or kept by Git in another form."""
         if not self._doubtful:
             return
         converted = self._converted_paths(self._doubtful)
         pointers = self._pointers([path for path in self._doubtful if converted.get(path) == b"lfs"])
-        for path, digest in self._doubtful.items():
-            if path in pointers and digest is not None:
-                if digest != pointers[path]:
+        for path in self._doubtful:
+            if path in pointers:
+                if pointers[path] != self._sha256(tree, hasher, path):
                     self.modified.add(self._name(path))
             elif path in converted:
                 self.converted += 1
             else:
                 self.modified.add(self._name(path))
-        self._doubtful = {}
+
+    def _sha256(self, tree: Confined, hasher: Hasher, path: bytes) -> bytes:
+        try:
+            return (hasher.digest(path, tree.stat(path), "sha256") or "").encode()
+        except OSError:
+            return b""
 
     def _converted_paths(self, paths: Iterable[bytes]) -> dict[bytes, bytes]:
         """Paths that an attribute makes Git store in another form, with the attribute's value."""

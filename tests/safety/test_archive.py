@@ -1,5 +1,6 @@
 """The bounded reader of tar archives, against Python's own and against damage."""
 
+import contextlib
 import gzip
 import io
 import tarfile
@@ -48,10 +49,8 @@ def test_it_reads_what_tarfile_writes(members: list[tuple[str, bytes]], format_:
 @given(st.binary(max_size=3000))
 def test_it_never_raises_anything_else(raw: bytes) -> None:
     for archive in (raw, gzip.compress(raw)):
-        try:
+        with contextlib.suppress(ArchiveError):
             read(archive)
-        except ArchiveError:
-            pass
 
 
 @settings(max_examples=150, deadline=None)
@@ -62,10 +61,8 @@ def test_nor_on_damaged_headers(data: st.DataObject) -> None:
     )
     for _ in range(data.draw(st.integers(1, 4))):
         archive[data.draw(st.integers(0, len(archive) - 1))] = data.draw(st.integers(0, 255))
-    try:
+    with contextlib.suppress(ArchiveError):
         read(gzip.compress(bytes(archive)))
-    except ArchiveError:
-        pass
 
 
 def test_the_comment_of_git_archive() -> None:
@@ -91,7 +88,7 @@ def test_several_gzip_members_are_one_stream() -> None:
 def test_what_is_cut_short_is_an_error() -> None:
     whole = packed(("a", bytes(range(256)) * 100))
     for length in (0, 1, 20, len(whole) // 2, len(whole) - 1):
-        with pytest.raises(ArchiveError, match="cut short|sound gzip"):
+        with pytest.raises(ArchiveError, match=r"cut short|sound gzip"):
             read(whole[:length])
     plain = gzip.decompress(whole)
     with pytest.raises(ArchiveError, match="ends in the middle of a file"):

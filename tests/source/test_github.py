@@ -7,6 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
+from net.fake_github import Commit, FakeGitHub, Fault, gzip_bomb, make_tar
 
 from audit.net.errors import NetworkError
 from audit.safety.archive import Bounds, TarReader
@@ -15,7 +16,6 @@ from audit.source.errors import SourceError
 from audit.source.github import unpack
 from audit.source.open import open_snapshot
 from audit.source.snapshot import Entry, EntryKind, GitState, Submodule
-from net.fake_github import Commit, FakeGitHub, Fault, gzip_bomb, make_tar
 from source.test_readers import read_all
 from source.test_worktree import contents, why
 
@@ -113,7 +113,7 @@ def test_refs_and_addresses(fake: FakeGitHub) -> None:
         (f"owner/repo@{second.sha}", second, None),
         (f"{server}/owner/repo", first, "main"),
         (f"{server}/owner/repo.git", first, "main"),
-        (f"https://user:pass@127.0.0.1/owner/repo/tree/feature/x", second, "feature/x"),
+        ("https://user:pass@127.0.0.1/owner/repo/tree/feature/x", second, "feature/x"),
         ("git@127.0.0.1:owner/repo.git", first, "main"),
         ("ssh://git@127.0.0.1/owner/repo.git", first, "main"),
         (f"{server}/owner/repo/commit/{second.sha}", second, None),
@@ -134,12 +134,16 @@ def test_a_folder_behind_a_branch(fake: FakeGitHub) -> None:
         assert snapshot.git is not None
         assert snapshot.git.submodules == (Submodule("lib", False),)
         assert snapshot.notes == ("Only the folder sub/ of the repository was looked at.",)
-    with pytest.raises(SourceError, match="has no folder none/"):
-        with open_snapshot(f"{server}/owner/repo/tree/feature/x/none", environ=around(fake)):
-            pass
-    with pytest.raises(NetworkError, match="does not know nope of owner/repo"):
-        with open_snapshot(f"{server}/owner/repo/tree/nope/a/b", environ=around(fake)):
-            pass
+    with (
+        pytest.raises(SourceError, match="has no folder none/"),
+        open_snapshot(f"{server}/owner/repo/tree/feature/x/none", environ=around(fake)),
+    ):
+        pass
+    with (
+        pytest.raises(NetworkError, match="does not know nope of owner/repo"),
+        open_snapshot(f"{server}/owner/repo/tree/nope/a/b", environ=around(fake)),
+    ):
+        pass
 
 
 def test_renamed_empty_and_truncated(fake: FakeGitHub) -> None:
@@ -161,9 +165,11 @@ def test_renamed_empty_and_truncated(fake: FakeGitHub) -> None:
 def test_a_private_repository_and_either_variable(fake: FakeGitHub) -> None:
     fake.repositories["owner/repo"] = {"main": Commit({"a": b"a\n"})}
     fake.private.add("owner/repo")
-    with pytest.raises(NetworkError, match="does not know owner/repo"):
-        with open_snapshot("owner/repo", environ=around(fake)):
-            pass
+    with (
+        pytest.raises(NetworkError, match="does not know owner/repo"),
+        open_snapshot("owner/repo", environ=around(fake)),
+    ):
+        pass
     with open_snapshot(
         "owner/repo", environ={"GITHUB_API_URL": fake.api, "GH_TOKEN": "good-token"}
     ) as snapshot:
@@ -177,7 +183,7 @@ def test_contents_that_an_archive_changes_are_noted(fake: FakeGitHub) -> None:
     with open_snapshot("owner/repo", environ=around(fake)) as snapshot:
         assert snapshot.entries == (Entry("version", blob_id(b"abc\n"), EntryKind.FILE, 4),)
         assert snapshot.notes == (
-            "1 files differ in the archive from what Git keeps (export-subst or line ends).",
+            "1 files differ in the archive from what Git keeps (export-subst, line ends, LFS).",
         )
 
 
@@ -185,9 +191,11 @@ def test_an_archive_of_another_commit_is_refused(fake: FakeGitHub) -> None:
     commit = Commit({"a": b"a\n"})
     commit.tar = make_tar([("top/a", b"a\n", tarfile.REGTYPE, "")], comment="f" * 40)
     fake.repositories["owner/repo"] = {"main": commit}
-    with pytest.raises(SourceError, match="gave the archive of ffffffffffff, not of"):
-        with open_snapshot("owner/repo", environ=around(fake)):
-            pass
+    with (
+        pytest.raises(SourceError, match="gave the archive of ffffffffffff, not of"),
+        open_snapshot("owner/repo", environ=around(fake)),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("body", [b"", b"not gzip at all", make_tar([])[:5], b"\x1f\x8b" + b"\0" * 50])
@@ -222,7 +230,7 @@ def test_names_that_lead_out_and_odd_members_are_refused(fake: FakeGitHub) -> No
             "link/passwd": b"through a link\n",
         }
         assert why(snapshot) == {
-            **{name: "refused: its name leads out of the archive's folder" for name in names},
+            **dict.fromkeys(names, "refused: its name leads out of the archive's folder"),
             "device": "refused: neither a file nor a symbolic link",
             "hard": "refused: neither a file nor a symbolic link",
             "pipe": "refused: neither a file nor a symbolic link",

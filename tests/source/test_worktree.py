@@ -138,7 +138,7 @@ def test_an_unmerged_file_is_read_as_it_lies_there(repo: Repo) -> None:
     snapshot = look(repo.path, repo.environ)
     assert snapshot.git is not None
     assert snapshot.git.modified == ("a",)
-    assert b"<<<<<<<" in contents(snapshot)["a"]  # type: ignore[operator]
+    assert b"<<<<<<<" in contents(snapshot)["a"]
     assert len(snapshot.entries) == 1
     assert "A merge is under way: 1 unmerged files were looked at as they lie on disk." in snapshot.notes
 
@@ -526,3 +526,60 @@ def test_environment_of_a_hook_does_not_mislead(repo: Repo, tmp_path: Path) -> N
         "GIT_WORK_TREE": "/",
     }
     assert contents(look(repo.path, environ)) == {"a": b"a\n"}
+
+
+def test_a_large_file_of_an_old_index_is_compared(repo: Repo) -> None:
+    repo.commit(same="s" * 5000, other="o" * 5000)
+    for name in ("same", "other"):
+        repo.write(name, name[0] * 5000)
+        os.utime(repo.path / name, (1, 1))
+    repo.write("other", "x" * 5000)
+    snapshot = look(repo.path, repo.environ, limit=1000)
+    assert snapshot.git is not None
+    assert snapshot.git.modified == ("other",)
+    assert [entry.blob for entry in snapshot.entries] == [blob_id(b"x" * 5000), blob_id(b"s" * 5000)]
+
+
+def test_what_is_too_much_to_compare_is_said(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("audit.source.listing.Hasher.__init__.__defaults__", (1000,))
+    repo.commit(a="a" * 5000)
+    os.utime(repo.path / "a", (1, 1))
+    snapshot = look(repo.path, repo.environ, limit=1000)
+    assert snapshot.git is not None
+    assert snapshot.git.modified == ()
+    assert snapshot.notes == ("1 tracked files are too much to be compared with the commit.",)
+
+
+def test_git_that_waits_for_a_pipe_is_stopped(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("audit.source.git._SECONDS", 1)
+    repo.commit(a="a\n")
+    os.mkfifo(repo.path / ".gitignore")
+    try:
+        snapshot = look(repo.path, repo.environ)
+    except SourceError as error:
+        assert "Git was stopped while it read" in error.message
+        assert error.advice.endswith("@HEAD")
+    else:
+        assert contents(snapshot) == {"a": b"a\n"}
+
+
+def test_the_git_folder_itself_shows_its_head(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    repo.write("a", "dirty\n")
+    snapshot = look(repo.path / ".git", repo.environ)
+    assert contents(snapshot) == {"a": b"a\n"}
+    assert snapshot.repository == "project"
+
+
+def test_settings_that_the_user_gives_are_kept(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    environ = {
+        **repo.environ,
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.directory",
+        "GIT_CONFIG_VALUE_0": str(repo.path),
+    }
+    git = git_in("git", str(repo.path), environ)
+    opened = open_repository(git.with_variables({"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}))
+    assert opened is not None
+    assert opened.git.ask("config", "core.fsmonitor") == "false"
