@@ -20,6 +20,8 @@ from audit.facts.yaml_nodes import YamlError, compose, elements, get, items, lin
 
 MAX_CHARS = 1_000_000
 MAX_INSTRUCTIONS = 2_000
+MAX_JSON = 200_000
+"""Longest devcontainer.json read, in characters."""
 
 _INSTRUCTION = re.compile(r"[ \t]*(?:ONBUILD[ \t]+)?([A-Za-z]+)[ \t]+")
 _FLAG = re.compile(r"--[a-z]+(?:[.\w-]*)(?:=\S*)?[ \t]+")
@@ -185,9 +187,11 @@ def _env(found: _Found, body: str, line: int) -> None:
     """`ENV NAME=value …` with each pair on its own line, or the old `ENV NAME value`."""
     pairs = list(_PAIR.finditer(body))
     if pairs and body[: pairs[0].start()].strip() == "":
-        for pair in pairs:
-            at = line + body.count("\n", 0, pair.start())
-            found.setenv(pair[1], _expand(_bare(pair[2]), found.values), at)
+        counted = 0
+        for pair in pairs[:MAX_INSTRUCTIONS]:
+            line += body.count("\n", counted, pair.start())
+            counted = pair.start()
+            found.setenv(pair[1], _expand(_bare(pair[2]), found.values), line)
         return
     name, _, value = body.strip().partition(" ")
     if name:
@@ -302,6 +306,8 @@ def _devcontainer(text: str, partial: str) -> Extracted:
     """JSON with comments, read as YAML for its lines: comments become blanks, so that every line stays in
     place."""
     found = _Found()
+    if len(text) > MAX_JSON:
+        return Extracted(found.facts(), f"longer than {MAX_JSON:,} characters")
     blanked = _JSON_TOKEN.sub(_blank, text)
     try:
         documents = compose(blanked)

@@ -156,7 +156,7 @@ def _is_path(text: str) -> bool:
     return " " not in word and word.lower().endswith(_ARCHIVES)
 
 
-def _direct(  # noqa: PLR0917
+def _direct(
     text: str, line: int, name: str, source: str, group: str, editable: bool, hashed: bool
 ) -> Requirement | None:
     """A requirement by address: VCS, archive, wheel, or a path."""

@@ -14,7 +14,7 @@ _COMMIT = re.compile(r"[0-9a-fA-F]{40}")
 _BARE = re.compile(r"=?\d[\w.+!-]*")
 
 
-def poetry_requirement(  # noqa: PLR0917
+def poetry_requirement(
     name: str, value: Any, line: int, group: str, extras: Mapping[str, str], source: str = "poetry"
 ) -> Requirement | None:
     """The requirement `name = value`; None where the value is none.
