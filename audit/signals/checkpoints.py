@@ -83,7 +83,7 @@ def _written(path: TrainingPath, file: str, call: Call) -> tuple[str, ...]:
         return ("model",) if only_weights else ("model", "optimizer")
     if last == "save" and "stable_baselines3" in roots:
         return ("model", "optimizer", "progress")
-    if last not in _SAVES or call.name.lower().startswith(_NOT_CHECKPOINTS):
+    if not (last in _SAVES or last.lstrip("_").startswith("save_")) or call.name.lower().startswith(_NOT_CHECKPOINTS):
         return ()
     receiver = call.name.rpartition(".")[0]
     if receiver.rpartition(".")[2].lower() in (
@@ -109,6 +109,8 @@ def _written(path: TrainingPath, file: str, call: Call) -> tuple[str, ...]:
         and last == "save"
         and not call.name.startswith("torch.")
     ):
+        return ("model",)
+    if call.name in ("pickle.dump", "joblib.dump") and any(loop.kind == "sklearn" for loop in path.all_loops):
         return ("model",)
     if not parts and call.name in ("torch.save", "pickle.dump", "joblib.dump"):
         parts.update(
@@ -206,6 +208,8 @@ def _resumes(path: TrainingPath, file: str, call: Call) -> bool:
         return True
     if last in ("fit", "fit_generator") and call.kwargs.get("initial_epoch", "0") not in ("0",):
         return not call.kwargs["initial_epoch"].isdigit() or _loads_whole_model(path, file)
+    if last == "load" and "env" in call.kwargs and "stable_baselines3" in {i.module.partition(".")[0] for i in path.graph.python[file].imports}:
+        return True
     return last == "load" and receiver.rpartition(".")[2] in ("fabric", "PPO", "checkpoint_manager")
 
 

@@ -45,12 +45,13 @@ _CALLS = (
 def experiment_tracking(repository: Repository, path: TrainingPath) -> Signal[tuple[str, ...]]:
     """Trackers that the training code (or the evaluation code beside it) writes to."""
     places: dict[str, Place] = {}
-    reached = _runs(path)
-    for file, call in reached.calls():
+    for file, call in path.reached.calls():
         for effect in effects_of(call.name):
             for name in effect.tracking:
                 if not (name == "csv" and call.name.startswith(("logging.",))):
                     places.setdefault(name, Place(file, call.line, name))
+        if "tensorboard_log" in call.kwargs:
+            places.setdefault("tensorboard", Place(file, call.line, "tensorboard_log"))
         for tracker in _reported(call.kwargs.get("report_to", "") + call.kwargs.get("log_with", "")):
             places.setdefault(tracker, Place(file, call.line, "report_to"))
     if any(loop.kind == "hf_trainer" for loop in path.all_loops):
@@ -72,14 +73,12 @@ def _reported(text: str) -> list[str]:
     return [{"comet_ml": "comet"}.get(name, name) for name in _TRACKERS if name in words]
 
 
-def _runs(path: TrainingPath) -> Reached:
-    """What training runs; where nothing trains, what any entry point runs."""
-    return path.reached
-
-
 def config_driven(repository: Repository, path: TrainingPath) -> Signal[tuple[str, ...]]:
     """How a training or evaluation entry point takes its settings."""
-    entries = [*path.training, *path.evaluating]
+    evaluating = path.evaluating
+    if path.training:
+        evaluating = tuple(entry for entry in evaluating if re.search(r"eval|judge", entry.path.rpartition("/")[2]))
+    entries = [*path.training, *evaluating]
     reached = Reached(path.graph.python, path.graph.reach(node for entry in entries for node in entry.starts))
     places: dict[str, Place] = {}
     for file, call in reached.calls():
@@ -87,6 +86,9 @@ def config_driven(repository: Repository, path: TrainingPath) -> Signal[tuple[st
             if pattern.fullmatch(call.name):
                 places.setdefault(name, Place(file, call.line, call.name))
     for file, indices in reached.scopes.items():
+        for item in path.graph.python[file].imports:
+            if item.module == "omegaconf":
+                places.setdefault("omegaconf", Place(file, item.line))
         for index in indices:
             scope = path.graph.python[file].scopes[index]
             for decorator in scope.decorators:

@@ -12,7 +12,7 @@ from audit.signals.repository import Repository
 from audit.signals.training_path import TrainingPath
 
 _ACCUMULATES = re.compile(
-    r"(grad\w*_?accum\w*|accum\w*_?(grad\w*|steps?|iters?|iterations?|freq|batches)|update_freq|iters_to_accumulate|n_?acc(um)?_?steps|accumulate)",
+    r"(grad\w*_?accum|accum\w*_(grad|steps?|iters?|iterations?|freq|batch)|^update_freq$|iters_to_accumulate|(^|_)n?_?acc(um)?_steps|^accum_freq$)",
     re.I,
 )
 _HALF = re.compile(r"(bfloat16|float16|bf16|fp16|\bhalf\b)", re.I)
@@ -20,8 +20,9 @@ _NOT_MIXED = frozenset(
     {"", "None", "False", "32", "'32'", "'no'", "'32-true'", "'fp32'", "'float32'", "'full'", "64"}
 )
 _EVALUATION = re.compile(
-    r"(?:^|_)(evaluate|evaluation|eval|validate|validation|valid|test|tester|inference_eval|estimate_loss|compute_metrics|accuracy|"
-    r"score_\w+|benchmark|run_eval\w*|do_eval|eval_\w+|test_epoch|test_model|test_step|validation_step|val_epoch|val_loop|calculate_metrics)(?:_|$)"
+    r"^_?(?:(?:do|run|get|compute|calc|calculate|model|final|full|online|offline)_)?"
+    r"(?:evaluate|evaluation|eval|validate|validation|valid|val|test|tester|estimate_loss|compute_metrics|accuracy|score|benchmark|calculate_metrics)(?:_|$)"
+    r"|evaluat"
 )
 _STRATEGIES = (
     ("deepspeed", "deepspeed"),
@@ -62,6 +63,8 @@ def distributed(repository: Repository, path: TrainingPath) -> Signal[tuple[str,
     inherited = {loop.kind for loop in path.all_loops} & {"hf_trainer", "lightning"}
     if inherited or "accelerate" in places or "deepspeed" in places:
         _from_configuration(repository, path, places)
+        for name, where in _assigned_strategy(path):
+            places.setdefault(name, where)
     for file, command in path.commands:
         if "deepspeed" in command.launchers and command.target:
             places.setdefault("deepspeed", Place(file, command.line, "deepspeed launcher"))
@@ -88,6 +91,15 @@ def _distribution(call: Call) -> tuple[str, ...]:
         text = f"{call.kwargs.get('strategy', '')} {call.kwargs.get('accelerator', '')} {call.kwargs.get('distributed_backend', '')}".lower()
         found += [name for word, name in _STRATEGIES if re.search(rf"(^|['\"\s_]){word}", text)]
     return tuple(found)
+
+
+def _assigned_strategy(path: TrainingPath) -> Iterator[tuple[str, Place]]:
+    """`trainer_config["accelerator"] = "ddp"`: the trainer's arguments built up as a mapping."""
+    for file, assign in path.reached.assigns():
+        if assign.target.endswith(("['accelerator']", "['strategy']")):
+            for word, name in _STRATEGIES:
+                if assign.value.lower().startswith(f"'{word}"):
+                    yield name, Place(file, assign.line, name)
 
 
 def _from_configuration(repository: Repository, path: TrainingPath, places: dict[str, Place]) -> None:
@@ -202,31 +214,31 @@ def gradient_accumulation(repository: Repository, path: TrainingPath) -> Signal[
             *call.kwargs,
             *(a.strip("'-").replace("-", "_") for a in call.args[:2] if a.startswith("'-")),
         ]
-        if any(_ACCUMULATES.fullmatch(word) for word in words) or call.name.endswith("MultiSteps"):
+        if any(_ACCUMULATES.search(word) for word in words) or call.name.endswith(("MultiSteps", "accelerator.accumulate")):
             places.append(Place(file, call.line))
     for file, assign in path.reached.assigns():
-        if _ACCUMULATES.fullmatch(assign.target.rpartition(".")[2]) and not assign.value.startswith(
+        if _ACCUMULATES.search(assign.target.rpartition(".")[2]) and not assign.value.startswith(
             ("'", '"')
         ):
             places.append(Place(file, assign.line))
     for file in path.reached.scopes:
-        if any(_ACCUMULATES.fullmatch(name) for name in repository.code[file].attributes):
+        if any(_ACCUMULATES.search(name) for name in repository.code[file].attributes):
             places.append(Place(file, None))
         for index in path.reached.scopes[file]:
             for param in repository.code[file].scopes[index].params:
-                if _ACCUMULATES.fullmatch(param.name):
+                if _ACCUMULATES.search(param.name):
                     places.append(Place(file, param.line))
     if any(loop.kind in ("hf_trainer", "lightning") for loop in path.all_loops):
         places += [
             Place(f, line)
             for f, line, name, _ in launch_flags(repository, path)
-            if _ACCUMULATES.fullmatch(name)
+            if _ACCUMULATES.search(name)
         ]
         for file, config in repository.configs.items():
             places += [
                 Place(file, s.line)
                 for s in config.settings
-                if _ACCUMULATES.fullmatch(s.key.rpartition(".")[2])
+                if _ACCUMULATES.search(s.key.rpartition(".")[2])
             ]
     return Signal(bool(places), tuple(sorted(set(places), key=lambda p: (p.line is None, p)))[:3])
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import msgspec
 
 from audit.documents.place import Place
-from audit.facts.model import Command, DependencyFacts
+from audit.facts.model import Command, DependencyFacts, DvcFacts
 from audit.facts.python.model import Call, PythonFacts
 from audit.signals.graph import CallGraph, Node, Reached
 from audit.signals.knowledge import knowledge
@@ -20,6 +20,7 @@ _DOES_NOT_TRAIN = re.compile(
     r"predict\w*|preprocess\w*|download\w*|deploy\w*|serve\w*|server|app|onnx\w*|upload\w*|merge\w*|quantize\w*|release\w*|docs?|conf|setup)(?=[_/.\-]|$)",
     re.I,
 )
+_TOOL = re.compile(r"(^|[_\-])(convert\w*|export\w*|demo\w*|visuali\w*|plot\w*|download\w*|upload\w*|preprocess\w*|release\w*)(?=[_.\-]|$)", re.I)
 _EVALUATES = re.compile(
     r"(eval|benchmark|judge|score|test|metric|attack|inference|main|run|generate|predict)", re.I
 )
@@ -113,14 +114,25 @@ class TrainingPath:
     @cached_property
     def evaluating(self) -> tuple[Entry, ...]:
         """The entry points that evaluate or generate; what counts where nothing trains."""
-        named = [e for e in self.entries if e.documented] or list(self.entries)
+        able = [e for e in self.entries if not _TOOL.search(e.path.rpartition("/")[2])] or list(self.entries)
+        named = [e for e in able if e.documented] or able
         return tuple([e for e in named if _EVALUATES.search(e.path)] or named)
 
     @cached_property
     def reached(self) -> Reached:
         """All that runs when somebody trains; where there is no training entry point, when somebody evaluates."""
-        chosen = self.training or self.evaluating
+        chosen = (*self.training, *self._pipeline) if self.training else self.evaluating
         return Reached(self.graph.python, self.graph.reach(node for entry in chosen for node in entry.starts))
+
+    @cached_property
+    def _pipeline(self) -> tuple[Entry, ...]:
+        """Stages of a DVC pipeline that a training stage is part of: they run as one, with one set of parameters."""
+        stages: set[str] = set()
+        for origin, body in self.repository.bodies(DvcFacts):
+            targets = {t for c in body.commands for t in resolve_target(self.repository, self.graph, c, origin)}
+            if targets & {entry.path for entry in self.training}:
+                stages |= targets
+        return tuple(entry for entry in self.entries if entry.path in stages)
 
     @cached_property
     def everything(self) -> Reached:
@@ -231,6 +243,8 @@ def commands_of(repository: Repository) -> Iterator[tuple[str, Command]]:
         yield from ((path, command) for command in script.commands)
     for path, container in repository.containers.items():
         yield from ((path, command) for command in container.commands)
+    for path, dvc in repository.bodies(DvcFacts):
+        yield from ((path, command) for command in dvc.commands)
     for path, ci in repository.ci.items():
         yield from ((path, c) for job in ci.jobs for step in job.steps for c in step.commands)
     for path, notebook in repository.notebooks.items():
