@@ -11,6 +11,7 @@ from audit.facts.model import TextFacts
 from audit.facts.python.identities import identity_kind
 from audit.facts.python.model import Text
 from audit.rules.flags import Flag, flags_in, literal, parses_otherwise
+from audit.rules.imports import core_files
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, passed
 from audit.rules.wording import OUTCOME_LIMIT, capped, listed
 from audit.signals.repository import Repository
@@ -21,7 +22,8 @@ _NO_CODE = "The repository holds no Python code of its own."
 # Absolute paths ------------------------------------------------------------------------------------------------------
 
 _EXAMPLE_PATH = re.compile(
-    r"path[/_-]to|/(?:user(?:name)?|you|your[\w-]*|my[\w-]*|xxx+|foo|someone|example)(?:/|$)|\.\.\.|…|\$|\{|<|%",
+    r"path[/_-]to|/(?:user(?:name)?|you|your[\w-]*|my[\w-]*|xxx+|foo|someone|example)(?:/|$)|\.\.\.|…|\$|\{|<|%"
+    r"|^/workspaces?(?:/|$)",  # where containers mount the code
     re.I,
 )
 _ROUTES = re.compile(
@@ -99,27 +101,41 @@ _ENVIRONMENT_READS = frozenset({"os.getenv", "os.environ.get", "getenv", "enviro
 _KNOWN_VARIABLES = re.compile(
     r"(?:CUDA|NCCL|SLURM|SLURMD|PMI|PMIX|OMPI|MPI|MV2|PBS|LSB|TORCH|PYTORCH|TORCHELASTIC|TF|XLA|JAX|TPU|OMP|MKL|KMP|OPENBLAS|WANDB|HF|HUGGINGFACE|HUGGING|TRANSFORMERS|DATASETS|ACCELERATE"
     r"|DEEPSPEED|DS|FSDP|RAY|VLLM|TRITON|ROCM|HIP|HSA|NVIDIA|KUBERNETES|KAGGLE|COLAB|GITHUB|GITLAB|CI|RUNNER|TRAVIS|CIRCLE|AZUREML|SM|AWS|GOOGLE|GCP|GCS|AZURE|XDG|LC|PYTEST|PYTHON|CONDA|VIRTUAL|PIP|NUMBA"
-    r"|MPLBACKEND|SDL|MUJOCO|PYOPENGL|QT|SSH|READTHEDOCS|MLFLOW|COMET|NEPTUNE|CLEARML|TENSORBOARD|OPENAI|ANTHROPIC|COHERE|GEMINI|MISTRAL|TOGETHER|GROQ|LITELLM|LANGCHAIN|MASTER|NODE|GROUP|LOCAL|GLOBAL|CROSS|ROLE)(?:_\w*)?"
+    r"|MPLBACKEND|LIGHTNING|SDL|MUJOCO|PYOPENGL|QT|SSH|READTHEDOCS|MLFLOW|COMET|NEPTUNE|CLEARML|TENSORBOARD|OPENAI|ANTHROPIC|COHERE|GEMINI|MISTRAL|TOGETHER|GROQ|LITELLM|LANGCHAIN|MASTER|NODE|GROUP|LOCAL|GLOBAL|CROSS|ROLE)(?:_\w*)?"
     r"|RANK|WORLD_SIZE|HOME|USER|USERNAME|PATH|PWD|TMPDIR|TEMP|TMP|SHELL|TERM|LANG|DISPLAY|HOSTNAME|HOST|EDITOR|COLUMNS|LOGNAME|NO_COLOR|LD_LIBRARY_PATH|CC|CXX|DEBUG|BROWSER|APPDATA|LOCALAPPDATA"
     r"|USERPROFILE|SYSTEMROOT|COMPUTERNAME|HTTPS?_PROXY|NO_PROXY|TOKENIZERS_PARALLELISM|BITSANDBYTES_NOWELCOME|LOG_LEVEL|LOGLEVEL|[A-Z]+_VISIBLE_DEVICES"
 )
 """Variables that a launcher, a scheduler, a CI service, the system or a well-known library gives or documents."""
 
 
+_NEEDED_VARIABLE = re.compile(
+    r"(?:^|_)(?:DIR|DIRECTORY|PATH|PATHS|ROOT|FOLDER|FILE|URL|URI|KEY|TOKEN|SECRET|PASSWORD|ENDPOINTS?|SERVER|HOST|BUCKET|DATA|DATASET|CONFIG)$"
+)
+"""Names of values that code cannot invent; a switch that is off when it is not set needs no word."""
+
+
 def environment_variables(context: Context) -> Iterable[Outcome]:
     repository = context.repository
     reads: dict[str, list[Place]] = defaultdict(list)
     looked = False
+    core = core_files(repository, context.path)
     for path, facts in repository.code.items():
+        if path not in core:
+            continue
         for call in facts.calls:
             if call.name not in _ENVIRONMENT_READS or not call.args:
                 continue
             looked = True
             name = literal(call.args[0])
-            if name and len(call.args) == 1 and not call.kwargs and not _KNOWN_VARIABLES.fullmatch(name):
+            alone = (
+                len(call.args) == 1
+                and not call.kwargs
+                and call.within.startswith(("assign:", "arg:", "kwarg:", "return"))
+            )
+            if name and alone and _NEEDED_VARIABLE.search(name) and not _KNOWN_VARIABLES.fullmatch(name):
                 reads[name].append(Place(path, call.line))
     if not looked:
-        yield not_applicable("The code reads no environment variable.")
+        yield not_applicable("The code on the main path reads no environment variable.")
         return
     told = _told_variables(repository)
     missing = [name for name in sorted(reads) if name not in told]

@@ -10,7 +10,7 @@ from audit.documents.place import Place
 from audit.facts.classify import is_test_path
 from audit.facts.model import Command, DocsFacts
 from audit.rules.flags import accepted, accepts, spelling
-from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, passed
+from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, not_checked, passed
 from audit.rules.wording import OUTCOME_LIMIT, capped, listed
 from audit.signals.repository import Repository
 from audit.signals.training_path import resolve_target
@@ -22,6 +22,18 @@ _INSTALLS = re.compile(
     r"(?:^|[\s/&;])(?:pip3?|uv|conda|mamba|micromamba|poetry|pdm|pixi|pipenv|npm|rye)\s+(?:pip\s+|env\s+|-[\w-]+\s+)*(?:install|sync|create|update|add)\b"
     r"|setup\.py\s+(?:install|develop)|docker\s+(?:build|pull|run)|docker[ -]compose\s+|make\s+(?:install|setup|build|env)|install\w*\.sh|setup\w*\.sh|python\S*\s+-m\s+pip\s"
 )
+
+
+def _not_read(repository: Repository) -> Outcome | None:
+    """The answer where the README is there and could not be read: nothing can be said about what stands in it."""
+    path = repository.readme
+    facts = repository.file(path) if path else None
+    if path is None or (facts is not None and isinstance(facts.body, DocsFacts)):
+        return None
+    return not_checked(
+        f"{path} was not read: {facts.partial if facts and facts.partial else 'it is no text that is known'}.",
+        Place(path),
+    )
 
 
 def _guides(repository: Repository) -> dict[str, DocsFacts]:
@@ -62,7 +74,9 @@ def install(context: Context) -> Iterable[Outcome]:
             yield passed(f"{path} says how to install what is needed.", place)
             return
     path = repository.readme or ""
-    yield failed(f"{path} gives no command that installs what the code needs.", Place(path))
+    yield _not_read(repository) or failed(
+        f"{path} gives no command that installs what the code needs.", Place(path)
+    )
 
 
 def _install_place(path: str, body: DocsFacts) -> Place | None:
@@ -146,7 +160,7 @@ def training(context: Context) -> Iterable[Outcome]:
             )
             return
     first = min(scripts, key=lambda each: (each.count("/"), each))
-    yield failed(
+    yield _not_read(repository) or failed(
         f"No document gives the command that trains ({listed(sorted(scripts), 3)} can).", Place(first)
     )
 
@@ -392,7 +406,9 @@ def citation(context: Context) -> Iterable[Outcome]:
     if context.signals.training_loop.value == "none" and not context.signals.evaluation.value:
         yield not_applicable("Nothing here trains or evaluates a model whose results would be cited.")
     else:
-        yield failed("Neither a CITATION.cff nor a BibTeX entry says how to cite this work.")
+        yield _not_read(context.repository) or failed(
+            "Neither a CITATION.cff nor a BibTeX entry says how to cite this work."
+        )
 
 
 def _topic(context: Context, topic: str, yes: str, no: str) -> Iterator[Outcome]:
@@ -402,7 +418,7 @@ def _topic(context: Context, topic: str, yes: str, no: str) -> Iterator[Outcome]
             yield passed(f"{path}:{line} {yes}", Place(path, line))
             return
     readme_path = context.repository.readme
-    yield failed(no, *([Place(readme_path)] if readme_path else []))
+    yield _not_read(context.repository) or failed(no, *([Place(readme_path)] if readme_path else []))
 
 
 def hardware(context: Context) -> Iterable[Outcome]:

@@ -5,9 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
+import msgspec
+
 from audit.documents.finding import Severity
 from audit.documents.place import Place
-from audit.facts.classify import is_docs_path, is_test_path
+from audit.facts.classify import is_docs_path, is_example_path, is_test_path
 from audit.facts.kinds import Kind
 from audit.facts.model import BaseImage, Requirement
 from audit.rules.imports import (
@@ -42,7 +44,7 @@ def manifest(context: Context) -> Iterable[Outcome]:
     if not repository.code and not repository.notebooks:
         yield not_applicable(_NO_CODE)
         return
-    uses = outside_imports(repository)
+    uses = outside_imports(repository, context.path)
     if not uses and repository.code:
         yield not_applicable(_NO_IMPORTS)
         return
@@ -94,10 +96,18 @@ def critical_pinned(context: Context) -> Iterable[Outcome]:
     good: list[str] = []
     loose: list[Outcome] = []
     for name, package in sorted(packages.items()):
-        if package.exact or package.locked:
-            good.append(f"{name} {package.locked}" if package.locked else name)
-        elif stated.get(name):
-            loose.append(_loose(context.repository, name, stated[name], locks.get(name)))
+        rows = [each for each in stated.get(name, ()) if not _VCS.match(each.requirement.url)]
+        open_rows = [each for each in rows if not _is_one_version(each.requirement)]
+        if package.locked:
+            good.append(f"{name} {package.locked}")
+        elif package.exact or (rows and not open_rows):
+            good.append(name)
+        elif (
+            outcome := _loose(context.repository, name, rows, open_rows, locks.get(name))
+            if open_rows
+            else None
+        ):
+            loose.append(outcome)
     yield from loose[:OUTCOME_LIMIT]
     if len(loose) > OUTCOME_LIMIT:
         yield failed(
@@ -110,30 +120,56 @@ def critical_pinned(context: Context) -> Iterable[Outcome]:
         yield not_applicable("No manifest declares a package that the numbers depend on.")
 
 
+def _is_one_version(requirement: Requirement) -> bool:
+    """One version: exact, or conda's `=1.2.3`, which leaves only the build open."""
+    whole = requirement.source == "conda" and re.fullmatch(
+        r"=\d+(?:\.\w+){2,}", requirement.specifier.replace(" ", "")
+    )
+    return requirement.exact or bool(whole)
+
+
 def _loose(
-    repository: Repository, name: str, stated: list[Declaration], lock_entry: tuple[str, str] | None
-) -> Outcome:
-    main = [each for each in stated if not each.requirement.group] or stated
+    repository: Repository,
+    name: str,
+    rows: list[Declaration],
+    open_rows: list[Declaration],
+    lock_entry: tuple[str, str] | None,
+) -> Outcome | None:
+    """The finding about a package that is not one version everywhere; None where metadata gives a range and a list beside it the version."""
+
+    def is_metadata(each: Declaration) -> bool:
+        return repository.kinds.get(each.path) in _METADATA
+
+    lists = [each for each in open_rows if not is_metadata(each)]
+    pinned = next((each for each in rows if _is_one_version(each.requirement)), None)
+    if pinned is not None and not lists:
+        return None
+    main = [each for each in lists or open_rows if not each.requirement.group] or lists or open_rows
     first = main[0]
-    where = f"{first.path}:{first.requirement.line}" if first.requirement.line else first.path
-    metadata = all(repository.kinds.get(each.path) in _METADATA for each in main)
-    optional = all(each.requirement.group for each in main)
+    where = _at(first)
     message = f"{where} asks for {first.said}, and no lock file says which version gave the results."
-    if first.requirement.url:
-        message = f"{where} takes {first.said} without a commit."
-    example = f"`{name}==VERSION`, the version that the results were made with"
+    if pinned is not None:
+        message = f"{where} asks for {first.said}, while {_at(pinned)} pins it: who installs from {first.path} gets another version."
+    version = f"`{name}==VERSION`, the version that the results were made with"
     if lock_entry is not None:
-        version, path = lock_entry
-        example = f"`{name}=={version}`, as {path} has it"
-    advice = f"Write {example}."
-    if metadata:
-        advice = f"A range is right for a package's metadata: record the exact version beside it, in a lock file (`uv lock`) or a constraints file with {example}."
+        version = f"`{name}=={lock_entry[0]}`, as {lock_entry[1]} has it"
+    advice = f"Write {version}."
+    if not lists:
+        advice = (
+            "A range is right for a package's metadata: record the exact version beside it, in a lock file (`uv lock`) "
+            f"or a constraints file with {version}."
+        )
+    lesser = (
+        not lists
+        or pinned is not None
+        or all(each.requirement.group or is_example_path(each.path) for each in main)
+    )
     return failed(
         message,
         *capped(each.place for each in main),
         fix=advice,
         key=name,
-        severity=Severity.INFO if metadata or optional else None,
+        severity=Severity.INFO if lesser else None,
     )
 
 
@@ -245,6 +281,10 @@ _BRINGS: dict[str, str] = {
     "dm-control": "numpy dm-env absl-py lxml glfw mujoco",
     "optuna": "numpy tqdm sqlalchemy pyyaml packaging",
     "statsmodels": "numpy pandas scipy",
+    "huggingface-sb3": "huggingface-hub wasabi stable-baselines3 pyyaml numpy cloudpickle",
+    "pyaml": "pyyaml",
+    "dvclive": "dvc pyyaml",
+    "boto3": "botocore s3transfer jmespath",
     "plotly": "packaging",
 }
 """Distribution -> what it installs along with itself, from the metadata that the index shows for releases of the last years."""
@@ -255,23 +295,75 @@ def undeclared(context: Context) -> Iterable[Outcome]:
     if not any(True for _ in declarations(repository)):
         yield not_applicable("No manifest declares dependencies with which imports could be compared.")
         return
-    uses = outside_imports(repository)
+    uses = outside_imports(repository, context.path)
     if not uses:
         yield not_applicable(_NO_IMPORTS)
         return
     given = _Given(repository)
-    missing = [
-        outcome for module, found in uses.items() if (outcome := _missing(module, found, given)) is not None
-    ]
-    yield from missing[:OUTCOME_LIMIT]
-    if len(missing) > OUTCOME_LIMIT:
+    missing = [each for module, found in uses.items() if (each := _missing(module, found, given)) is not None]
+    firm = [each for each in missing if each.kind == "firm"]
+    for each in firm[:OUTCOME_LIMIT]:
         yield failed(
-            f"{len(missing) - OUTCOME_LIMIT} further imported packages are not declared.", key="more"
+            f"{each.at} imports {each.said}, which no manifest declares.",
+            *capped(use.place for use in each.uses),
+            fix=f"Declare {each.name} in the manifest, with the version that was used.",
+            key=each.name,
         )
+    if len(firm) > OUTCOME_LIMIT:
+        yield failed(f"{len(firm) - OUTCOME_LIMIT} further imported packages are not declared.", key="more")
+    for kind, sentence in _LESSER.items():
+        group = [each for each in missing if each.kind == kind]
+        if group:
+            yield _together(group, sentence)
     if not missing:
-        yield passed(
-            f"{counted(len(uses), 'imported package')} compared with the manifests: each is declared, or comes with one that is."
-        )
+        number = counted(len(uses), "imported package")
+        yield passed(f"{number} compared with the manifests: each is declared, or comes with one that is.")
+
+
+_LESSER = {
+    "elsewhere": "imported, and only install commands outside of the manifests name",
+    "brought": "imported and not declared; other packages happen to bring",
+    "side": "imported by code beside the main path, and no manifest declares",
+    "optional": "imported for single features, and no manifest, not even an extra, declares",
+}
+"""Kinds of lesser cases, each told in one finding."""
+
+
+class _Missing(msgspec.Struct, frozen=True):
+    """An import that no manifest covers. `kind`: "firm", or one of `_LESSER`; `note`: what stands in for a declaration."""
+
+    name: str
+    said: str
+    kind: str
+    uses: tuple[Use, ...]
+    note: str = ""
+
+    @property
+    def at(self) -> str:
+        return f"{self.uses[0].path}:{self.uses[0].line}"
+
+
+def _together(group: list[_Missing], sentence: str) -> Outcome:
+    """One finding about several imports of the same lesser kind."""
+    single = len(group) == 1
+    names = listed([f"{each.said} ({each.note})" if each.note else each.said for each in group], 8)
+    verb = "is" if single else "are"
+    return failed(
+        f"{names} {verb} {sentence} {'it' if single else 'them'}.",
+        *capped((Place(each.uses[0].path, each.uses[0].line, f"imports {each.said}") for each in group), 10),
+        fix=f"Declare {listed([each.name for each in group], 8)}, as an extra where it is optional.",
+        key=" ".join(each.name for each in group),
+        severity=None
+        if any(each.kind == "brought" and each.name in _FRAMEWORKS for each in group)
+        else Severity.INFO,
+    )
+
+
+_FRAMEWORKS = frozenset({"torch", "tensorflow", "jax"})
+"""What decides the numbers most: its version must not be left to whatever another package takes."""
+
+_WELL_KNOWN_GIVERS = frozenset({"torch", "tensorflow", "jax", "transformers", "lightning", "scikit-learn"})
+"""Named first where several packages bring the same one along: a reader knows what these need."""
 
 
 class _Given:
@@ -282,7 +374,7 @@ class _Given:
             locked(repository)
         )
         self.brought: dict[str, str] = {}
-        queue = sorted(self.declared)
+        queue = sorted(self.declared, key=lambda name: (name not in _WELL_KNOWN_GIVERS, name))
         while queue:
             giver = queue.pop(0)
             for name in _BRINGS.get(giver, "").split():
@@ -317,51 +409,31 @@ def _critical() -> frozenset[str]:
     return frozenset(knowledge().critical)
 
 
-def _missing(module: str, uses: list[Use], given: _Given) -> Outcome | None:
-    """The finding about one import name; None where it is declared, comes with something declared, or is optional."""
+def _missing(module: str, uses: list[Use], given: _Given) -> _Missing | None:
+    """What is missing for one import name; None where it is declared, comes with something declared, or is guarded everywhere."""
     names = distributions_of(module)
     if given.declares(module, names):
         return None
     critical = not _critical().isdisjoint(names)
-    firm = [use for use in uses if not use.optional]
-    if not firm and (not critical or any(True for use in uses if use.side)):
+    firm = tuple(use for use in uses if not use.optional)
+    if not firm and (not critical or uses[0].side):
         return None
-    first = (firm or uses)[0]
-    at = f"{first.path}:{first.line}"
     name = names[0]
-    say = name if normalise(module) == name else f"{module} (from {name})"
-    places = capped(use.place for use in (firm or uses))
+    said = name if normalise(module) == name else f"{module} (from {name})"
+    shown = firm or tuple(uses)
     brought = next((given.brought[each] for each in names if each in given.brought), "")
-    fix = f"Declare {name} in the manifest, with the version that was used."
     if brought:
-        if not critical:
-            return None
-        return failed(
-            f"{at} imports {say}, which no manifest declares: it comes only because {brought} happens to need it.",
-            *places, fix=fix, key=name, severity=Severity.INFO,
-        )  # fmt: skip
-    said = next((each for name in names for each in given.elsewhere.get(name, ())), None)
-    if said is not None:
-        return failed(
-            f"{at} imports {say}, which no manifest declares: only {said.path}:{said.requirement.line} says to install it.",
-            *places, fix=fix, key=name, severity=Severity.INFO,
-        )  # fmt: skip
-    if not firm:
-        return failed(
-            f"{at} imports {say} when it is asked for, and no manifest declares it.",
-            *places,
-            fix=fix,
-            key=name,
-            severity=Severity.INFO,
+        return (
+            _Missing(name, said, "brought", shown, f"{shown[0].path}, with {brought}") if critical else None
         )
-    lesser = first.side or not (critical or module in knowledge().distributions)
-    return failed(
-        f"{at} imports {say}, which no manifest declares.",
-        *places,
-        fix=fix,
-        key=name,
-        severity=Severity.INFO if lesser else None,
-    )
+    elsewhere = next((each for name in names for each in given.elsewhere.get(name, ())), None)
+    if elsewhere is not None:
+        return _Missing(name, said, "elsewhere", shown, _at(elsewhere))
+    if not firm:
+        return _Missing(name, said, "optional", shown)
+    if firm[0].side:
+        return _Missing(name, said, "side", shown)
+    return _Missing(name, said, "firm", shown)
 
 
 # Contradictions ----------------------------------------------------------------------------------------------------
@@ -418,7 +490,7 @@ def declared_twice(context: Context) -> Iterable[Outcome]:
 
 
 def _at(each: Declaration) -> str:
-    return f"{each.path}:{each.requirement.line}"
+    return f"{each.path}:{each.requirement.line}" if each.requirement.line else each.path
 
 
 def _contradict(one: Requirement, other: Requirement) -> bool:
@@ -481,10 +553,8 @@ def python_version(context: Context) -> Iterable[Outcome]:
         yield not_applicable(_NO_CODE)
     else:
         first = next(iter(context.repository.manifests), "")
-        said = f"{first} does not" if first else "no file does"
         yield failed(
-            f"No file declares which Python version the code needs: {said}.",
-            *([Place(first)] if first else []),
+            "No file declares which Python version the code needs.", *([Place(first)] if first else [])
         )
 
 
@@ -544,15 +614,22 @@ def _installs(repository: Repository) -> Iterator[Declaration]:
 
 def _installs_itself(each: Declaration, repository: Repository) -> bool:
     """Whether the requirement is the audited project: a README that says how to install it is no dependency."""
-    own = {normalise(repository.snapshot.repository.rpartition("/")[2])}
-    own |= {normalise(body.name) for body in repository.manifests.values() if body.name}
+    own = _own_projects(repository)
     address = each.requirement.url.lower()
     return (
         each.requirement.name in own
         or f"/{repository.snapshot.repository.lower()}" in address
-        or (bool(address)
-        and address[0] in "./")
+        or (bool(address) and address[0] in "./")
     )
+
+
+def _own_projects(repository: Repository) -> frozenset[str]:
+    """Names under which the repository's own work is installed or built."""
+    names = [
+        repository.snapshot.repository.rpartition("/")[2],
+        *(body.name for body in repository.manifests.values()),
+    ]
+    return frozenset(normalise(name) for name in names if name)
 
 
 _TRUSTED_INDEXES = (
@@ -638,12 +715,15 @@ def container(context: Context) -> Iterable[Outcome]:
 
 
 def base_image(context: Context) -> Iterable[Outcome]:
+    own = _own_projects(context.repository)
     images = [
         (path, image)
         for path, body in context.repository.containers.items()
         if not is_test_path(path) and not is_docs_path(path)
         for image in body.images
-        if not image.stage and image.image not in ("", "scratch")
+        if not image.stage
+        and image.image not in ("", "scratch")
+        and normalise(image.image.rpartition("/")[2]) not in own
     ]
     if not images:
         yield not_applicable("No container definition names a base image.")

@@ -12,6 +12,7 @@ from audit.facts.classify import is_docs_path, is_example_path, is_test_path
 from audit.facts.model import LockFacts, Requirement
 from audit.signals.knowledge import knowledge
 from audit.signals.repository import Repository
+from audit.signals.training_path import TrainingPath
 
 _PYTHON_2 = frozenset(
     """
@@ -27,7 +28,7 @@ _GIVEN = frozenset(
     """
     setuptools pkg_resources pip wheel Cython pybind11 google.colab IPython ipykernel nbformat kaggle_secrets kaggle_datasets dbutils pyspark_dbutils bpy
     torch_xla torch_npu torch_mlu torch_musa intel_extension_for_pytorch habana_frameworks torch_neuronx neuronx_distributed rclpy rospy pytest _pytest
-    cloud_tpu_client nvidia
+    cloud_tpu_client nvidia smdistributed isaacgym isaacgymenvs
     """.split()
 )
 """Import names that come with a build, a notebook service, a device's image or a test runner rather than with a declared package."""
@@ -63,7 +64,7 @@ _AVAILABLE = re.compile(
 
 class Use(msgspec.Struct, frozen=True, order=True):
     """An import of something outside the repository. `optional`: guarded or inside a function, so that the file works without it;
-    `side`: in an example, a benchmark or the like."""
+    `side`: in an example, a benchmark or the like, or in a file that no documented or training entry point imports at once."""
 
     path: str
     line: int
@@ -100,15 +101,21 @@ class Declaration(msgspec.Struct, frozen=True):
 
 
 def declarations(repository: Repository) -> Iterator[Declaration]:
-    """What manifests ask for, those of tests and documentation left out."""
+    """What manifests ask for, those of tests, documentation and CI tools left out."""
     for path, manifest in repository.manifests.items():
-        if not is_test_path(path) and not is_docs_path(path):
+        if not is_test_path(path) and not is_docs_path(path) and not path.startswith("."):
             yield from (Declaration(path, each) for each in manifest.requirements)
 
 
 def mentions(repository: Repository) -> Iterator[Declaration]:
-    """What other files install: containers, scripts, notebooks, documents."""
-    for group in (repository.containers, repository.scripts, repository.notebooks, repository.docs):
+    """What other files install: containers, scripts, notebooks, documents, CI."""
+    for group in (
+        repository.containers,
+        repository.scripts,
+        repository.notebooks,
+        repository.docs,
+        repository.ci,
+    ):
         for path, body in group.items():
             yield from (Declaration(path, each) for each in body.requirements)
 
@@ -128,42 +135,83 @@ def normalise(name: str) -> str:
     return knowledge().aliases.get(plain, plain)
 
 
-def outside_imports(repository: Repository) -> dict[str, list[Use]]:
-    """{import name: uses} of everything that is neither the standard library's nor found in the repository.
+def outside_imports(repository: Repository, path: TrainingPath) -> dict[str, list[Use]]:
+    """{import name: uses} of everything that is neither the standard library's nor found in the repository, the weightiest use first.
 
     The import name is the first part, or the longest known one of a namespace package; where a namespace package says nothing, it is left out.
     """
     own = _own_names(repository)
     asked = _asked_for(repository)
+    core = core_files(repository, path)
     found: dict[str, list[Use]] = defaultdict(list)
-    for path, facts in repository.code.items():
-        side = is_example_path(path) or not _SIDE_FOLDERS.isdisjoint(path.lower().split("/")[:-1])
+    for file, facts in repository.code.items():
+        side = (
+            file not in core
+            or is_example_path(file)
+            or not _SIDE_FOLDERS.isdisjoint(file.lower().split("/")[:-1])
+        )
         for item in facts.imports:
             if item.module.startswith("."):
                 continue
-            name = _import_name(
-                item.module if not item.name or item.name == "*" else f"{item.module}.{item.name}"
-            )
+            name = _import_name(item.module if item.name in ("", "*") else f"{item.module}.{item.name}")
             root = name.partition(".")[0]
-            if (
-                not name
-                or root in own
-                or root in _PYTHON_2
-                or root in sys.stdlib_module_names
-                or name in _GIVEN
-                or root in _GIVEN
-            ):
+            if not name or root in own or _is_given(name) or _is_given(root):
                 continue
-            optional = (
-                item.guarded
-                or facts.scopes[item.scope].kind == "function"
-                or normalise(root).replace("-", "_") in asked
-            )
-            found[name].append(Use(path, item.line, optional, side))
+            optional = item.guarded or facts.scopes[item.scope].kind == "function" or _is_asked(root, asked)
+            found[name].append(Use(file, item.line, optional, side))
     return {
-        name: sorted(uses, key=lambda use: (use.side, use.optional, use.path.count("/"), use))
+        name: sorted(uses, key=lambda use: (use.optional, use.side, use.path.count("/"), use))
         for name, uses in sorted(found.items())
     }
+
+
+def _is_given(name: str) -> bool:
+    return name in _GIVEN or name in _PYTHON_2 or name in sys.stdlib_module_names
+
+
+def _is_asked(root: str, asked: frozenset[str]) -> bool:
+    name = root.lower()
+    return any(name == each or name.startswith(each + "_") or each.startswith(name + "_") for each in asked)
+
+
+def core_files(repository: Repository, path: TrainingPath) -> frozenset[str]:
+    """Files that run as soon as somebody starts a documented, training or evaluating entry point, or imports a package of the root.
+
+    Only imports that happen at once are followed: what a function imports, or a guard protects, waits until it is asked for.
+    """
+    modules = path.graph.modules
+    queue = [
+        entry.path
+        for entry in (*path.training, *path.evaluating, *path.entries)
+        if entry.documented or entry in path.training
+    ]
+    queue += [file for file in repository.code if file.count("/") == 1 and file.endswith("/__init__.py")]
+    queue += [
+        file
+        for file in repository.code
+        if file.startswith("src/") and file.count("/") == 2 and file.endswith("/__init__.py")
+    ]
+    seen: set[str] = set()
+    while queue:
+        file = queue.pop()
+        facts = repository.code.get(file)
+        if file in seen or facts is None:
+            continue
+        seen.add(file)
+        queue += modules.package_files(file)
+        for item in facts.imports:
+            if item.guarded or facts.scopes[item.scope].kind == "function":
+                continue
+            for name in {
+                item.module,
+                f"{item.module}{'' if item.module.endswith('.') else '.'}{item.name}"
+                if item.name
+                else item.module,
+            }:
+                target, _ = modules.resolve(name, file)
+                if target is not None:
+                    queue.append(target)
+    return frozenset(seen)
 
 
 def _import_name(module: str) -> str:
