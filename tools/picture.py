@@ -14,7 +14,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from audit.cli.catalogue import rule_texts
 from audit.engine.audit import audit
 from audit.engine.options import Effects, Options
 from audit.report.text import Surface, render
@@ -46,8 +45,8 @@ def picture() -> str:
     """The SVG, with no address in it that a browser would fetch."""
     with tempfile.TemporaryDirectory() as folder:
         options = Options(str(example(Path(folder))), use_cache=False, jobs=1)
-        report = audit(options, Effects(lambda: _WHEN, os.environ)).report
-    text = render(report, rules=rule_texts(), surface=Surface(width=_WIDTH, color=True))
+        audited = audit(options, Effects(lambda: _WHEN, os.environ))
+    text = render(audited.report, rules=audited.rules, surface=Surface(width=_WIDTH, color=True))
     lines = text.splitlines()
     shown = lines[:_LINES] + ([f"... {len(lines) - _LINES} more lines"] if len(lines) > _LINES else [])
     console = Console(record=True, width=_WIDTH, file=open(os.devnull, "w"), force_terminal=True, _environ={})  # noqa: SIM115, PTH123

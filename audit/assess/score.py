@@ -10,9 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from audit.documents.finding import Finding, Status
+import msgspec
+
+from audit.documents.finding import Finding, Severity, Status
 from audit.documents.report import Dimension, Dimensions, Loss
-from audit.rules.rule import Rule
 
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
@@ -32,20 +33,28 @@ data and the instructions to run it; tests, CI, configuration and benchmarks sho
 FULL = 10.0
 
 
-def dimensions(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> Dimensions:
-    """The eight dimensions. `rules` by id; findings of a rule that is not among them, or of no dimension, cost nothing."""
+class Cost(msgspec.Struct, frozen=True):
+    """What a rule costs: `points` in `dimension` ("" for none) where it fails at its own severity."""
+
+    severity: Severity
+    dimension: str
+    points: float
+
+
+def dimensions(findings: Iterable[Finding], costs: Mapping[str, Cost]) -> Dimensions:
+    """The eight dimensions. `costs` by the rule's id; findings of a rule that is not among them, or of no dimension, cost nothing."""
     by_rule: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
-        if finding.rule in rules and finding.status in (Status.PASS, Status.FAIL):
+        if finding.rule in costs and finding.status in (Status.PASS, Status.FAIL):
             by_rule[finding.rule].append(finding)
     judged: set[str] = set()
     losses: dict[str, list[Loss]] = defaultdict(list)
     for name, found in by_rule.items():
-        rule = rules[name]
-        judged.add(rule.dimension)
+        cost = costs[name]
+        judged.add(cost.dimension)
         failing = [finding for finding in found if finding.status is Status.FAIL]
-        if failing and rule.points > 0:
-            losses[rule.dimension].append(_loss(rule, failing))
+        if failing and cost.points > 0:
+            losses[cost.dimension].append(_loss(name, cost, failing))
     return Dimensions(**{name: _dimension(name, name in judged, losses[name]) for name in WEIGHTS})
 
 
@@ -58,12 +67,12 @@ def overall(parts: Dimensions) -> float:
     return round(sum(score * share for score, share in scored) / weight, 1) if weight else 0.0
 
 
-def _loss(rule: Rule, failing: Sequence[Finding]) -> Loss:
+def _loss(rule: str, cost: Cost, failing: Sequence[Finding]) -> Loss:
     worst = max(failing, key=lambda finding: finding.severity.rank)
-    steps = max(rule.severity.rank - worst.severity.rank, 0)
-    points = rule.points / 2**steps
+    steps = max(cost.severity.rank - worst.severity.rank, 0)
+    points = cost.points / 2**steps
     more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
-    return Loss(rule.id, points, worst.message + more)
+    return Loss(rule, points, worst.message + more)
 
 
 def _dimension(name: str, judged: bool, losses: list[Loss]) -> Dimension:

@@ -14,6 +14,7 @@ from audit.cli.exit_codes import ExitCode
 if TYPE_CHECKING:  # none of this is imported for --help
     from audit.assess.gate import Gate
     from audit.documents.report import Report
+    from audit.engine.options import Audited
     from audit.source.errors import SourceError
 
 FORMATS = ("text", "json", "markdown", "sarif", "html", "github")
@@ -103,7 +104,7 @@ def audit_command(
     # Decided before anything is written: no format and no failing write changes it.
     threshold = FailOn(fail_on) if fail_on else audited.fail_on or FailOn.CRITICAL
     decided = gate(audited.report.findings, threshold, Scope.NEW if baseline else Scope.ALL)
-    _publish(audited.report, form, output, show_passed)
+    _publish(audited, form, output, show_passed)
     if not quiet:
         _closing(audited.report, decided, threshold.value, output)
     if verbose:
@@ -133,19 +134,18 @@ def _perhaps_a_command(error: "SourceError", target: str) -> "SourceError":
     )
 
 
-def _publish(report: "Report", form: str, output: Path | None, show_passed: bool) -> None:
-    from audit.cli.catalogue import rule_texts
+def _publish(audited: "Audited", form: str, output: Path | None, show_passed: bool) -> None:
     from audit.cli.output import write_file, write_stdout
 
     if form == "text":
         from audit.report.text import Surface, render
 
         surface = Surface() if output else Surface.of(sys.stdout, os.environ, _columns())
-        document = render(report, rules=rule_texts(), surface=surface, show_passed=show_passed)
+        document = render(audited.report, rules=audited.rules, surface=surface, show_passed=show_passed)
     else:
         from audit.report import renderer
 
-        document = renderer(form)(report, rules=rule_texts())
+        document = renderer(form)(audited.report, rules=audited.rules)
     if output is None:
         write_stdout(document)
     else:

@@ -7,28 +7,39 @@ tree neither reads a file nor decodes a fact.
 import contextlib
 import hashlib
 import platform
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 import audit
+from audit.assess.score import Cost
 from audit.assess.suppression import Comment
 from audit.documents.finding import Finding
 from audit.documents.report import Analysis, Coverage, Patterns, Profiles, Quality
+from audit.documents.rule import RuleText
 from audit.documents.signals import Signals
 from audit.facts.cache import FactCache
 from audit.facts.model import FileFacts
 from audit.source.snapshot import Snapshot
 
-_READERS = ("msgspec", "packaging", "PyYAML", "identify", "tree-sitter", "tree-sitter-python")
-"""Distributions whose version can change what is read from a file."""
+if TYPE_CHECKING:  # the rules are imported only where they run
+    from audit.rules.rule import Rule
+
+
+class RuleFacts(msgspec.Struct, frozen=True):
+    """What is needed of a rule once it has run."""
+
+    text: RuleText
+    cost: Cost
 
 
 class Assessment(msgspec.Struct, frozen=True):
-    """All that follows from a snapshot alone: before suppression, score and comparison. `comments`: inline suppressions."""
+    """All that follows from a snapshot alone: before suppression, score and comparison. `comments`: inline suppressions;
+    `rules`: every rule of the catalogue, so that an answer from the cache needs none of their modules."""
 
     signals: Signals
     findings: tuple[Finding, ...]
@@ -38,6 +49,7 @@ class Assessment(msgspec.Struct, frozen=True):
     profiles: Profiles
     coverage: Coverage
     comments: tuple[Comment, ...]
+    rules: dict[str, RuleFacts]
 
 
 class Inquiry(msgspec.Struct, frozen=True):
@@ -45,7 +57,7 @@ class Inquiry(msgspec.Struct, frozen=True):
 
     level: int
     profiles: tuple[str, ...]
-    jobs: int
+    jobs: int | None
     now: int
     files: Callable[[int, int], None]
 
@@ -68,7 +80,7 @@ def assess(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asse
 
 def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Assessment:
     from audit.engine.coverage import coverage
-    from audit.facts.collect import collect
+    from audit.facts.collect import collect, default_jobs
     from audit.rules import catalogue
     from audit.rules.rule import Context
     from audit.signals.analysis import analysis, patterns, quality
@@ -76,7 +88,9 @@ def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asses
     from audit.signals.repository import Repository
     from audit.signals.training_path import TrainingPath
 
-    collection = collect(snapshot, jobs=inquiry.jobs, cache=kept, now=inquiry.now, progress=inquiry.files)
+    collection = collect(
+        snapshot, jobs=inquiry.jobs or default_jobs(), cache=kept, now=inquiry.now, progress=inquiry.files
+    )
     repository = Repository(snapshot, collection)
     path = TrainingPath(repository)
     signals = compute_signals(repository, path)
@@ -91,6 +105,13 @@ def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asses
         profiles=Profiles(inquiry.profiles, inquiry.profiles),
         coverage=coverage(snapshot, collection),
         comments=tuple(_comments(repository.facts)),
+        rules={rule.id: _rule_facts(rule) for rule in catalogue.RULES},
+    )
+
+
+def _rule_facts(rule: "Rule") -> RuleFacts:
+    return RuleFacts(
+        RuleText(rule.title, rule.why, rule.fix), Cost(rule.severity, rule.dimension, rule.points)
     )
 
 
@@ -113,13 +134,15 @@ def _key(snapshot: Snapshot, inquiry: Inquiry) -> bytes:
 
 @cache
 def program_digest() -> bytes:
-    """A digest of this package's code and data, of the running Python and of the libraries that read files."""
+    """A digest of this package's code and data, of the running Python, and of what is installed beside it (a parser's version can change
+    what is read from a file)."""
     digest = hashlib.sha256(platform.python_version().encode())
-    for name in _READERS:
-        try:
-            digest.update(f"{name} {version(name)}".encode())
-        except PackageNotFoundError:
-            digest.update(f"{name} -".encode())
+    for installed in map(Path, sys.path):
+        with contextlib.suppress(OSError):
+            names = sorted(
+                path.name for path in installed.iterdir() if path.suffix in (".dist-info", ".egg-info")
+            )
+            digest.update("\n".join(names).encode("utf-8", "surrogateescape"))
     folder = Path(audit.__file__).parent
     for path in sorted(p for p in folder.rglob("*") if p.suffix in (".py", ".yaml") and p.is_file()):
         digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())

@@ -14,13 +14,13 @@ from audit.assess.gate import FailOn
 from audit.assess.insights import insights
 from audit.assess.risk import risk
 from audit.assess.score import dimensions, overall
+from audit.assess.suppression import TEXTS as SUPPRESSION_TEXTS
 from audit.assess.suppression import suppress
 from audit.documents.finding import Finding, Severity, Status
 from audit.documents.report import SCHEMA_VERSION, Report, Summary, Tool
 from audit.engine.assessment import Assessment, Inquiry, assess
 from audit.engine.options import Audited, Effects, Options
 from audit.facts.cache import FactCache, default_folder
-from audit.facts.collect import default_jobs
 from audit.source.open import open_snapshot
 from audit.source.snapshot import EntryKind, Snapshot
 
@@ -65,7 +65,8 @@ def audit(options: Options, effects: Effects) -> Audited:
         assessment = assess(snapshot, work.inquiry, kept)
         outcome = _compared(work, snapshot, _suppressed(assessment, config))
     report = _report(snapshot, assessment, outcome, work.inquiry)
-    return Audited(report, FailOn(config.fail_on) if config and config.fail_on else None)
+    texts = {name: rule.text for name, rule in assessment.rules.items()} | dict(SUPPRESSION_TEXTS)
+    return Audited(report, texts, FailOn(config.fail_on) if config and config.fail_on else None)
 
 
 @contextmanager
@@ -98,7 +99,7 @@ def _inquiry(options: Options, config: "Config | None", effects: Effects) -> Inq
     return Inquiry(
         level=0 if level == "auto" else int(level),
         profiles=options.profiles or (config.profiles if config else ()),
-        jobs=options.jobs or default_jobs(),
+        jobs=options.jobs,
         now=int(effects.clock()),
         files=effects.files,
     )
@@ -108,10 +109,8 @@ def _suppressed(assessment: Assessment, config: "Config | None") -> tuple[Findin
     ignores: Sequence[Ignore] = config.ignore if config else ()
     if not ignores and not assessment.comments:
         return assessment.findings
-    from audit.rules.catalogue import RULES
-
     return suppress(
-        assessment.findings, ignores=ignores, comments=assessment.comments, known=[rule.id for rule in RULES]
+        assessment.findings, ignores=ignores, comments=assessment.comments, known=assessment.rules
     )
 
 
@@ -147,10 +146,8 @@ def _blobs(snapshot: Snapshot) -> dict[str, str]:
 
 
 def _report(snapshot: Snapshot, assessment: Assessment, outcome: _Outcome, inquiry: Inquiry) -> Report:
-    from audit.rules.catalogue import RULES
-
     findings = outcome.findings
-    parts = dimensions(findings, {rule.id: rule for rule in RULES})
+    parts = dimensions(findings, {name: rule.cost for name, rule in assessment.rules.items()})
     score = overall(parts)
     coverage = assessment.coverage
     if outcome.note:

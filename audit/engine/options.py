@@ -6,6 +6,7 @@ import msgspec
 
 from audit.assess.gate import FailOn
 from audit.documents.report import Report
+from audit.documents.rule import RuleText
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -35,7 +36,9 @@ class Effects(msgspec.Struct, frozen=True):
 
 
 class Audited(msgspec.Struct, frozen=True):
-    """A report, and the threshold that the audited repository's configuration sets for itself (None where it sets none)."""
+    """A report; `rules`: the words of every rule by its id, for renderings; `fail_on`: the threshold that the audited repository's
+    configuration sets for itself (None where it sets none)."""
 
     report: Report
+    rules: dict[str, RuleText]
     fail_on: FailOn | None = None

@@ -1,8 +1,8 @@
 """Findings and rules made for the tests of this floor."""
 
+from audit.assess.score import Cost
 from audit.documents.finding import Finding, Severity, Status
 from audit.documents.place import Place
-from audit.rules.rule import Rule, passed
 
 
 def finding(
@@ -20,10 +20,5 @@ def finding(
     )
 
 
-def rule(
-    identifier: str,
-    dimension: str = "environment",
-    points: float = 2.0,
-    severity: Severity = Severity.WARNING,
-) -> Rule:
-    return Rule(identifier, severity, "T", "W", "F", dimension, points, "p", "f", lambda _: [passed("ok")])
+def cost(dimension: str = "environment", points: float = 2.0, severity: Severity = Severity.WARNING) -> Cost:
+    return Cost(severity, dimension, points)

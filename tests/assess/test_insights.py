@@ -2,18 +2,10 @@ from audit.assess.insights import insights
 from audit.assess.score import dimensions
 from audit.documents.finding import Fix, Severity, Status
 from audit.documents.signals import Checkpoint, CriticalDependency, HubCalls
-from tests.assess.samples import finding, rule
+from tests.assess.samples import cost, finding
 from tests.report.samples import signals
 
-RULES = {
-    r.id: r
-    for r in (
-        rule("a.one", points=2.0),
-        rule("a.two", points=5.0),
-        rule("b.one", "data", 1.0),
-        rule("t.one", "testing"),
-    )
-}
+RULES = {"a.one": cost(), "a.two": cost(points=5.0), "b.one": cost("data", 1.0), "t.one": cost("testing")}
 QUIET = {
     "seed_control": (),
     "tests": False,

@@ -4,11 +4,9 @@ from hypothesis import strategies as st
 from audit.assess.score import WEIGHTS, dimensions, overall
 from audit.documents.finding import Severity, Status
 from audit.documents.report import Dimension, Dimensions
-from tests.assess.samples import finding, rule
+from tests.assess.samples import cost, finding
 
-RULES = {
-    r.id: r for r in (rule("a.one"), rule("a.two", points=3.0), rule("b.one", "data", 4.0, Severity.CRITICAL))
-}
+RULES = {"a.one": cost(), "a.two": cost(points=3.0), "b.one": cost("data", 4.0, Severity.CRITICAL)}
 
 
 def test_weights_add_up_to_one_and_name_the_dimensions_of_the_report():
@@ -58,7 +56,7 @@ def test_a_suppressed_failure_costs_nothing():
 
 
 def test_a_rule_of_no_dimension_and_an_unknown_rule_cost_nothing():
-    rules = RULES | {"x.y": rule("x.y", dimension="", points=0.0)}
+    rules = RULES | {"x.y": cost("", 0.0)}
     assert overall(dimensions([finding("x.y"), finding("un.known")], rules)) == 0.0
 
 
@@ -83,7 +81,7 @@ def test_what_is_named_adds_up_to_what_was_lost(cases):
     rules, found = {}, []
     for number, (dimension, points, severity, status) in enumerate(cases):
         name = f"c.{number}"
-        rules[name] = rule(name, dimension, points)
+        rules[name] = cost(dimension, points)
         found.append(finding(name, severity, status))
     parts = dimensions(found, rules)
     for name in WEIGHTS:
