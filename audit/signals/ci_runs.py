@@ -54,8 +54,22 @@ _TASKS: Final = frozenset(
     }
 )
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "source", "."})
+# Asking only, or a plugin that checks something else than the code's behaviour.
 _ASKS_ONLY: Final = frozenset(
-    {"--collect-only", "--co", "--version", "--help", "-h", "--fixtures", "--markers", "--list"}
+    {
+        "--collect-only",
+        "--co",
+        "--version",
+        "--help",
+        "-h",
+        "--fixtures",
+        "--markers",
+        "--list",
+        "--check-links",
+        "--flake8",
+        "--pylint",
+        "--codestyle",
+    }
 )
 _TEST_WORDS: Final = frozenset(
     {
@@ -121,13 +135,11 @@ class CiRuns:
         for path, facts in self.repository.ci.items():
             if _is_session_file(path):
                 continue
-            for job in facts.jobs:
-                for step in job.steps:
-                    self._seen.clear()
-                    if hit := self._step(path, step):
-                        found.append((not _RUNNERS & set(hit.note.split()), hit))
-                        break
-        return tuple(hit for _, hit in sorted(found))
+            for step in (step for job in facts.jobs for step in job.steps):
+                self._seen.clear()
+                if hit := self._step(path, step):
+                    found.append((not _means_test([hit.note]), hit))
+        return tuple(dict.fromkeys(hit for _, hit in sorted(found)))
 
     def _step(self, path: str, step: CiStep) -> Place | None:
         if step.uses and _runs_elsewhere(step.uses):

@@ -82,10 +82,16 @@ def python_version(repository: Repository) -> Signal[str | None]:
         kind = repository.kinds[path]
         order = _VERSION_ORDER.index(kind) if kind in _VERSION_ORDER else len(_VERSION_ORDER)
         line = body.python_line if isinstance(body, DependencyFacts) else body.line
-        found.append((path.count("/"), order, path, body.python, line))
+        version = _plain_version(body.python) if kind is Kind.CONDA else body.python
+        found.append((path.count("/"), order, path, version, line))
     found.sort()
     evidence = tuple(place(path, line, version) for _, _, path, version, line in found[:2])
     return Signal(found[0][3] if found else None, evidence)
+
+
+def _plain_version(specifier: str) -> str:
+    """`=3.8.5=h7579374_1` of a conda file as 3.8.5; other operators are kept."""
+    return re.sub(r"^=(?!=)([^=]*)(?:=.*)?$", r"\1", specifier.strip())
 
 
 # Lock ---------------------------------------------------------------------------------------------------------------
@@ -102,7 +108,12 @@ def lockfile(repository: Repository) -> Signal[str]:
     }
     needed = _needed_critical(repository)
     for path, names in exact.items():
-        if path.count("/") <= 1 and not _is_sub_project(path, repository) and _covers(names, needed):
+        alone = len(manifests(repository)) == 1
+        if (
+            path.count("/") <= 1
+            and (alone or not _is_sub_project(path, repository))
+            and _covers(names, needed)
+        ):
             return Signal("full", (place(path, 1, "every line is exact"),))
     partial = [place(path, None, "lock of a part") for path in locks]
     partial += [place(path, 1, "every line is exact, but not all packages are listed") for path in exact]
@@ -149,7 +160,7 @@ def _exact_list(path: str, repository: Repository) -> frozenset[str] | None:
         body = repository.manifests.get(current)
         if body is None or body.invalid or not body.requirements:
             return None
-        if not body.conda_export and not all(r.exact or _conda_exact(r) for r in body.requirements):
+        if not body.conda_export and not all(_asks_for_one(r) or _is_local(r) for r in body.requirements):
             return None
         names.update(_canonical(r.name) for r in body.requirements)
         for include in body.includes:
@@ -160,8 +171,15 @@ def _exact_list(path: str, repository: Repository) -> frozenset[str] | None:
     return frozenset(names)
 
 
-def _conda_exact(requirement: Requirement) -> bool:
-    """`name=1.2.3` of a conda file: three parts leave only the build open."""
+def _is_local(requirement: Requirement) -> bool:
+    """Whether a requirement is a folder of this repository."""
+    return requirement.url.startswith((".", "file:."))
+
+
+def _asks_for_one(requirement: Requirement) -> bool:
+    """`==`, a wheel, a commit; `name=1.2.3` of a conda file, too: three parts leave only the build open."""
+    if requirement.exact:
+        return True
     return (
         requirement.source == "conda"
         and re.fullmatch(r"=\d+(?:\.\w+){2,}", requirement.specifier.replace(" ", "")) is not None
@@ -272,22 +290,21 @@ def _all_declarations(repository: Repository) -> Iterator[_Declaration]:
             docs.requirements,
             "README pip line" if of_readme else "document",
         )
-    for path, notebook in repository.notebooks.items():
+    for path, notebook in {} if repository.code else repository.notebooks.items():
         yield from rows(_NOTEBOOK, path, notebook.requirements, "notebook pip line")
 
 
 def _brought(container: ContainerFacts) -> Iterator[Requirement]:
-    """What the base images of a container bring along: one version where the tag names it, or a digest does."""
+    """What the base images of a container bring along: one version only where a digest says so, since tags move."""
     for image in container.images:
         name = "/".join(image.image.split("/")[-2:]).lower()
         for package in knowledge().images.get(name, ()):
-            exact = bool(image.digest) or re.match(r"\d+\.\d+\.\d+", image.tag) is not None
             written = (
                 f"{image.image}@{image.digest[:19]}"
                 if image.digest
                 else f"{image.image}:{image.tag or 'latest'}"
             )
-            yield Requirement(package, written, exact, image.line, source="docker")
+            yield Requirement(package, written, bool(image.digest), image.line, source="docker")
 
 
 def _deciding(rows: list[_Declaration]) -> list[_Declaration]:
@@ -295,7 +312,7 @@ def _deciding(rows: list[_Declaration]) -> list[_Declaration]:
 
 
 def _is_exact(rows: list[_Declaration]) -> bool:
-    return all(row.requirement.exact for row in _deciding(rows))
+    return all(_asks_for_one(row.requirement) for row in _deciding(rows))
 
 
 def _told(rows: list[_Declaration]) -> str:

@@ -182,10 +182,10 @@ class CallGraph:
 
     def lookup(self, name: str, path: str, scope: int = 0, depth: int = 0) -> Node | None:
         """The function or class of the repository that a (resolved) dotted name means in a scope of `path`."""
-        if depth > 8 or path not in self.python:
+        if depth > 8:
             return None
         head, _, rest = name.partition(".")
-        if head:
+        if head and path in self.python:
             local = self._local(head, path, scope)
             if local is not None:
                 return self._member(local, rest) if rest else local
@@ -264,6 +264,9 @@ class CallGraph:
                 found = self.lookup(ref, path, index)
                 if found is not None:
                     self._add(found, functions, classes)
+                    owner = self.lookup(ref.rpartition(".")[0], path, index) if "." in ref else None
+                    if owner is not None and self._kind(owner) == "class":
+                        classes.append(owner)
                 elif "." in ref:
                     methods.add(ref.rpartition(".")[2])
         if scope.kind == "module":

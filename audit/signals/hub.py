@@ -8,7 +8,7 @@ from audit.documents.place import Place
 from audit.documents.signals import HubCalls, HubId, Signal
 from audit.facts.python.model import Call, PythonFacts
 from audit.signals.graph import CallGraph
-from audit.signals.literals import Use, literal, uses
+from audit.signals.literals import BUILDERS, Use, literal, uses
 from audit.signals.repository import Repository, place
 from audit.signals.training_path import TrainingPath
 
@@ -18,11 +18,8 @@ _PLACES_PER_ID = 3
 
 # Calls ----------------------------------------------------------------------------------------------------------
 
-# Builders that `datasets` ships: what they load is files, not a dataset of the hub.
-_BUILDERS = frozenset(
-    "json csv text parquet arrow pandas sql imagefolder audiofolder videofolder webdataset xml generator spark hdf5 pdffolder".split()
-)
 _FILE_LOADS = frozenset({"hf_hub_download", "snapshot_download", "cached_download"})
+_DATASET_MODULES = frozenset({"datasets", "datasets.load", "nlp"})  # nlp: what `datasets` was called before 1.0
 _LOCAL_NAME = re.compile(r"(?i)\b(?:output|out|save|saved|tmp|temp|local|work|cache|log|run)_?(?:dir|directory|path|folder|root)\b|tempfile|\bos\.getcwd\b")
 _OWN_FILE = re.compile(r"[./~]|.*\.(?:py|json|jsonl|csv|pt|pth|bin)$")
 
@@ -59,9 +56,9 @@ def _reaches_hub(call: Call, file: str, graph: CallGraph, star: bool) -> bool:
         if receiver in ("self", "cls", "super()") or _is_own(receiver, call, file, graph):
             return False
     elif last == "load_dataset":
-        if not (receiver in ("datasets", "datasets.load", "hf_datasets") or (star and not receiver)):
+        if not (receiver in _DATASET_MODULES or (star and not receiver)):
             return False
-        if _first(call, "path") in _BUILDERS:
+        if _first(call, "path") in BUILDERS:
             return False
     elif last not in _FILE_LOADS or (receiver and receiver.startswith(".")) or graph.lookup(call.name, file, call.scope):
         return False
@@ -175,7 +172,7 @@ _FOREIGN_HEADS = frozenset(
     script scripts run runs weights pretrained saved_models saved assets figures figs plots images train training test tests val valid validation eval evaluation dev
     input inputs home root docs doc examples example experiments exp exps utils rewards reward loss losses metrics metric perf charts time memory grad
     logps logits episode rollout rollouts env global optim lr stats debug media files file prompts prompt templates template refs heads origin
-    origin github.com gitlab.com huggingface.co hf.co and or n yes no true false on off km usr opt var etc dev proc sys mnt
+    kernels-community github.com gitlab.com huggingface.co hf.co and or n yes no true false on off km usr opt var etc dev proc sys mnt
     """.split()
 )
 _FILE_NAME = re.compile(
@@ -194,14 +191,14 @@ _MODEL = re.compile(
     r"peft|lora|reward|rm|judge|grader|embedder|embedding|embeddings|reranker|retriever|ranker|generator|critic|vae|unet|base|weights|bert|roberta|gpt|gpt2|llama|mistral|qwen|gemma|t5|clip|"
     r"whisper|transformer|diffusion|hf_hub|arch|architecture|verifier|classifier|guard|drafter|draft|speculative|actor|engine)(?:_|$|\d)|name_or_path|model|tokenizer"
 )
-_NEUTRAL = re.compile(r"\d+|id|ids|path|paths|name|names|repo|repo_id|repo_name|hf_id|hf_path|hf_name|hub_id|hf_repo|hf_repo_id|hf_hub_url|hf_hub_id|hub_url|ms_hub_url|hub|value|values|default|args|kwargs|source|sources|location|uri|type|options|choices")
+_NEUTRAL = re.compile(r"\d+|id|ids|path|paths|name|names|repo|repo_id|repo_name|hf_id|hf_path|hf_name|hub_id|hf_repo|hf_repo_id|hf_hub_url|hub_url|ms_hub_url|hub|value|values|default|args|kwargs|source|sources|location|uri|type|options|choices")
 _MODEL_CALL = re.compile(
     r"(?:from_pretrained|AutoModel\w*|AutoTokenizer|AutoProcessor|SentenceTransformer|CrossEncoder|LLM|AsyncLLMEngine|EngineArgs|AsyncEngineArgs|\w*[Mm]odel\w*|\w*[Tt]okenizer\w*|\w*LM|\w*Pipeline|pipeline|Engine|"
     r"WhisperModel|HuggingFace\w*|\w*Embedd\w*|\w*Encoder\w*|\w*[Rr]erank\w*|Llama|\w*Retriever|Bert\w*|FlagModel|BGEM3FlagModel|BertScorer|evaluate|LoRARequest|HookedTransformer|GLiNER|InferenceClient)"
 )
 _DATA_CALL = re.compile(r"(?:\w*load_dataset\w*|load_dataset_builder|get_dataset_\w+|\w*[Dd]ataset\w*|\w*_data|\w*DataModule|Data\w*Config)")
 _UPLOAD_CALL = re.compile(
-    r"(?:push_to_hub|create_repo|upload_file|upload_folder|upload_large_folder|upload|create_branch|create_commit|delete_repo|create_pull_request|add_collection_item|metadata_update|create_tag|list_repo_commits|get_kernel|"
+    r"(?:push_to_hub|register\w*|create_repo|upload_file|upload_folder|upload_large_folder|upload|create_branch|create_commit|delete_repo|create_pull_request|add_collection_item|metadata_update|create_tag|list_repo_commits|get_kernel|"
     r"save_pretrained\w*|encoding_for_model|get_logger|getLogger|Image|join|Path|open|exists|makedirs|startswith|endswith|split|replace|strptime|gettz|timezone|ZoneInfo|print|log|scalar|add_scalar\w*|get_repo|route|get|post|put|delete|"
     r"Response|StreamingResponse|FileResponse|register_buffer|find|glob|field|compile|sub|match|search|format)"
 )
@@ -263,7 +260,7 @@ def is_foreign(value: str, repository: Repository, folders: frozenset[str]) -> b
     head, _, tail = value.partition("/")
     if not tail:
         return False
-    if len(head) < 2 or len(tail) < 2 or not re.search("[A-Za-z]", head + " " + tail) or tail[-1] in "-_." or head[-1] in "-_.":
+    if len(head) < 2 or len(tail) < 2 or not (re.search("[A-Za-z]", head)) or not re.search("[A-Za-z]", tail) or tail[-1] in "-_." or head[-1] in "-_.":
         return True
     if head.lower() in _FOREIGN_HEADS or _FILE_NAME.fullmatch(tail) or "." in head and re.search(r"\.(?:com|org|io|net|co|ai|dev)$", head):
         return True
@@ -275,12 +272,18 @@ def role_of(use: Use) -> str:
     last = use.call.rpartition(".")[2].strip("?")
     if use.call.startswith(("torch.hub.", "github.")) or _UPLOAD_CALL.fullmatch(last):
         return ""
-    if last in ("from_pretrained", "load_dataset") and use.name in ("", "path", "pretrained_model_name_or_path"):
+    if last in ("from_pretrained", "load_dataset") and (use.name in ("", "path", "pretrained_model_name_or_path") or use.how in ("assign", "default")):
         return "model" if last == "from_pretrained" else "dataset"
+    if _RESULTS.search(use.value):
+        return ""
     if last in _FILE_LOADS or last in ("hf_hub_url", "hf_download"):
-        return "dataset" if _DATASET_NAME.fullmatch(use.value) else "model"
+        return "dataset" if use.repo_type == "dataset" else "" if use.repo_type == "space" else "model"
+    if last in ("SentenceTransformer", "LLM") and use.how in ("assign", "default"):
+        return "model"
     if use.how == "key":
         return "dataset" if re.search(r"(?i)mix|datasets$|dataset_weights", use.holder or use.name) else ""
+    if use.uploads and _TARGET.fullmatch(use.name.rpartition(".")[2]):
+        return ""
     by_name = _role_of_name(use.name, use.origin)
     if by_name:
         return "" if by_name == "output" else by_name
@@ -292,7 +295,14 @@ def role_of(use: Use) -> str:
             return "dataset"
         if _MODEL_CALL.fullmatch(last):
             return "model"
+    if _DATA_FILE.search(use.path) and use.how in ("default", "assign"):
+        return "dataset"
     return _role_of_shape(use)
+
+
+_TARGET = re.compile(r"(?i)repo|repo_?id|repo_?name|hub_?(?:repo|id|name|path)|dataset_repo|hf_repo(?:_id)?")
+_RESULTS = re.compile(r"(?i)/.*(?:leaderboard|results|outputs|logs)$")
+_DATA_FILE = re.compile(r"(?i)(?:^|[/_])(?:data|datasets?)(?:_[a-z]+)?(?:/|\.py$)")
 
 
 def _role_of_name(name: str, origin: str) -> str:

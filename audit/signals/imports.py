@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from audit.documents.place import Place
+from audit.facts.classify import is_docs_path, is_example_path
 from audit.facts.python.model import PythonFacts
 from audit.signals.knowledge import knowledge
 from audit.signals.modules import ModuleIndex
@@ -25,12 +26,10 @@ def imported_packages(repository: Repository) -> dict[str, Imported]:
 
     A name with a distribution of its own below a shared one (`google.genai`) is told whole.
     """
-    from audit.facts.classify import is_example_path
-
     index = ModuleIndex(repository.python)
     found: dict[str, Imported] = {}
     for path, facts in _sources(repository):
-        shown = is_example_path(path) or path.endswith(".ipynb")
+        shown = is_example_path(path)
         for name, line, guarded in _outside(path, facts, index):
             needed = not guarded and not shown
             known = found.get(name)
@@ -45,9 +44,13 @@ def distributions_of(name: str) -> tuple[str, ...]:
 
 
 def _sources(repository: Repository) -> Iterator[tuple[str, PythonFacts]]:
-    yield from repository.code.items()
+    """Python files; notebooks count where there is nothing else."""
+    if repository.code:
+        yield from repository.code.items()
+        return
     for path, notebook in repository.notebooks.items():
-        yield path, notebook.code
+        if not is_docs_path(path):
+            yield path, notebook.code
 
 
 def _outside(path: str, facts: PythonFacts, index: ModuleIndex) -> Iterator[tuple[str, int, bool]]:

@@ -28,7 +28,8 @@ class Use(msgspec.Struct, frozen=True):
     `kind`: "hub" or "api" by its shape. `how`: "arg" (of `call`), "default", "assign", "item", "key", "choice", "compare",
     "return", "flag", "variable", "setting" or "other". `name`: the keyword, parameter, target, flag or dotted key that it
     goes by, "" where it has none. `holder`: the name of the container that it is an item of. `origin`: "code", "config",
-    "script" or "notebook". `revision`: the revision that is asked for beside it.
+    "script" or "notebook". `revision`: the revision that is asked for beside it; `repo_type` likewise ("dataset").
+    `uploads`: the file pushes to the hub too.
     """
 
     kind: str
@@ -41,6 +42,8 @@ class Use(msgspec.Struct, frozen=True):
     holder: str = ""
     origin: str = "code"
     revision: str = ""
+    repo_type: str = ""
+    uploads: bool = False
 
 
 def uses(repository: Repository) -> tuple[Use, ...]:
@@ -92,10 +95,22 @@ class _Places:
         for call in facts.calls:
             self.calls.setdefault(call.name.rpartition(".")[2], []).append(call)
         self.containers = [a for a in facts.assigns if a.value[:1] in "[{(" or a.value.startswith("dict(")]
+        self.uploads = any(name in self.calls for name in ("push_to_hub", "upload_file", "upload_folder"))
+        self.loaded = self._loaded()
         self.fields = {
             (scope, value): name
             for name, value, scope in ((a.target, a.value, a.scope) for a in facts.assigns if a.annotation)
         }
+
+    def _loaded(self) -> dict[str, Call]:
+        """Variables that a loading call of this file takes its id from."""
+        found: dict[str, Call] = {}
+        for last, word in LOADERS.items():
+            for call in self.calls.get(last, ()):
+                source = (call.args[0] if call.args else "") or call.kwargs.get(word, "")
+                if _NAME.fullmatch(source):
+                    found.setdefault(source.rpartition(".")[2], call)
+        return found
 
     def call(self, last: str, text: Text) -> Call | None:
         """The call of that name that the literal is an argument of: the nearest one that starts at or above its line."""
@@ -126,6 +141,7 @@ def _use(path: str, text: Text, places: _Places, origin: str) -> Use:
         role, in_container = role[5:], True
     how, _, rest = role.partition(":")
     name = call = holder = revision = ""
+    made: Call | None = None
     if how in ("arg", "kwarg"):
         last, _, word = rest.rpartition(":")
         made = places.call(last, text)
@@ -148,7 +164,13 @@ def _use(path: str, text: Text, places: _Places, origin: str) -> Use:
         how = "item"
     elif how == "key":
         holder = places.holder(text)
-    return Use(text.kind, text.value, path, text.line, how, name, call, holder, origin, revision)
+    loading = places.loaded.get(name.rpartition(".")[2]) if how in ("assign", "default") and name else None
+    if loading and not call.endswith("add_argument"):
+        made, call, revision = loading, loading.name, loading.kwargs.get("revision", "")
+    repo_type = literal(made.kwargs.get("repo_type", "")) if made else ""
+    return Use(
+        text.kind, text.value, path, text.line, how, name, call, holder, origin, revision, repo_type, places.uploads
+    )  # fmt: skip
 
 
 def _flag_name(call: Call) -> str:
@@ -158,22 +180,30 @@ def _flag_name(call: Call) -> str:
     return words[0].strip("'\"").lstrip("-") if words else ""
 
 
-_LOADERS = {"from_pretrained": ("pretrained_model_name_or_path",), "load_dataset": ("path",)}
+_NAME = re.compile(r"[A-Za-z_][\w.]{0,80}")
+LOADERS = {
+    "from_pretrained": "pretrained_model_name_or_path", "load_dataset": "path", "hf_hub_download": "repo_id",
+    "snapshot_download": "repo_id", "SentenceTransformer": "model_name_or_path", "LLM": "model",
+}  # fmt: skip
+# Builders that `datasets` ships: what they load is files, not a dataset of the hub.
+BUILDERS = frozenset(
+    "json csv text parquet arrow pandas sql imagefolder audiofolder videofolder webdataset xml generator spark hdf5".split()
+)
 
 
 def _bare_names(path: str, facts: PythonFacts, origin: str) -> Iterator[Use]:
     """Ids without an organisation (`gpt2`, `squad`) look like any word: only a loading call makes one of it."""
     for call in facts.calls:
         last = call.name.rpartition(".")[2]
-        if last not in _LOADERS:
+        if last not in ("from_pretrained", "load_dataset") or "?" in call.name:
             continue
-        value = literal(call.args[0]) if call.args else ""
-        for word in _LOADERS[last]:
-            value = value or literal(call.kwargs.get(word, ""))
-        if value and not identity_kind(value) and re.fullmatch(r"[A-Za-z0-9][\w.\-]{1,95}", value):
-            yield Use(
-                "hub", value, path, call.line, "arg", call=call.name, origin=origin, revision=call.kwargs.get("revision", "")
-            )
+        value = literal(call.args[0] if call.args else call.kwargs.get(LOADERS[last], ""))
+        if _BARE.fullmatch(value) and value not in BUILDERS and not identity_kind(value):
+            revision = call.kwargs.get("revision", "")
+            yield Use("hub", value, path, call.line, "arg", call=call.name, origin=origin, revision=revision)
+
+
+_BARE = re.compile(r"[A-Za-z0-9][\w\-]{1,95}(?:\.\d[\w\-]*)?")
 
 
 def literal(text: str) -> str:

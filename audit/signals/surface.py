@@ -22,6 +22,8 @@ _TRACKERS = (
     "swanlab",
     "dvclive",
 )
+# Importing one of these on the training path is using it, also through a handle (`backend = wandb or trackio`).
+_IMPORTS = {name: name for name in ("wandb", "mlflow", "neptune", "clearml", "aim", "trackio", "swanlab")} | {"comet_ml": "comet"}
 _CALLS = (
     ("argparse", re.compile(r"argparse\.(ArgumentParser|\w*Parser)|(.*\.)?ArgumentParser|configargparse\.\w+")),
     ("hydra", re.compile(r"hydra\.(main|initialize\w*|compose|utils\.instantiate|experimental\.\w+)")),
@@ -54,6 +56,10 @@ def experiment_tracking(repository: Repository, path: TrainingPath) -> Signal[tu
             places.setdefault("tensorboard", Place(file, call.line, "tensorboard_log"))
         for tracker in _reported(call.kwargs.get("report_to", "") + call.kwargs.get("log_with", "")):
             places.setdefault(tracker, Place(file, call.line, "report_to"))
+    for file in path.reached.scopes:
+        for item in path.graph.python[file].imports:
+            if (name := _IMPORTS.get(item.module.partition(".")[0])) and item.scope in path.reached.scopes[file]:
+                places.setdefault(name, Place(file, item.line, name))
     if any(loop.kind == "hf_trainer" for loop in path.all_loops):
         for file, config in repository.configs.items():
             for setting in config.settings:

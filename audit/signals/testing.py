@@ -33,8 +33,27 @@ _TASK_COLLECTIONS: Final = frozenset(
     fin sci bbq spider tool llm rag judge reward vision video chart doc truth ops data edit eq ie cmmlu cmt c""".split()
 )
 _SPEED: Final = re.compile(
-    r"(?:^|_)(?:inference_(?:time|speed)|train(?:ing)?_speed|speed_?test|speed_(?:comparison|benchmark)|throughput|latency|perf_?test|"
+    r"(?:^|_)(?:inference_(?:time|speed)|train(?:ing)?_speed|speed_?test|speed_(?:comparison|benchmark)|perf_?test|"
     r"(?:measure|test|eval|compute|get|profile|compare)_(?:inference_)?(?:speed|fps|latency|throughput|runtime))(?:_|$)"
+)
+_BARE_SPEED: Final = re.compile(r"(?:^|_)(?:throughput|latency)(?:_|$)")
+# Folders in which the word means a set of data or tasks, and a verb that makes one.
+_TASK_FOLDERS: Final = frozenset(
+    {"data", "dataset", "datasets", "tasks", "task", "envs", "environments", "config", "configs", "conf"}
+)
+_MAKES_TASKS: Final = frozenset(
+    {
+        "build",
+        "create",
+        "make",
+        "prepare",
+        "download",
+        "convert",
+        "construct",
+        "collect",
+        "load",
+        "preprocess",
+    }
 )
 _CODE: Final = frozenset(
     {"py", "sh", "bash", "ipynb", "cu", "cc", "cpp", "cxx", "c", "rs", "jl", "slurm", "lua", "r"}
@@ -148,18 +167,20 @@ def _benchmark_rank(path: str, repository: Repository) -> int:
         return 1
     if extension not in _CODE or stem == "__init__" or repository.is_vendored(path) or is_docs_path(path):
         return 0
-    if (
-        "test" not in folders
-        and "tests" not in folders
-        and (_is_bench_name(stem) or _SPEED.search(stem.replace("-", "_")))
+    if not _TASK_FOLDERS.isdisjoint(folders):
+        return 0
+    if {"test", "tests"}.isdisjoint(folders) and (
+        _is_bench_name(stem) or _is_speed_name(stem, path, repository)
     ):
         return 1
-    return 2 if any(folder in _BENCH_WORDS or _benchmark_folder(folder) for folder in folders) else 0
+    return 2 if any(_is_benchmark_folder(folder) for folder in folders) else 0
 
 
-def _benchmark_folder(folder: str) -> bool:
+@cache
+def _is_benchmark_folder(folder: str) -> bool:
     words = _words(folder)
-    return any(word in ("benchmark", "benchmarks", "benchmarking") for word in words)
+    measured = {"speed", "perf", "performance", "inference", "train", "training", "micro", "runtime"}
+    return bool(words) and words[-1 if words[0] in measured else 0] in _BENCH_WORDS
 
 
 @cache
@@ -167,8 +188,19 @@ def _is_bench_name(stem: str) -> bool:
     words = _words(stem)
     for index, word in enumerate(words):
         if word in _BENCH_WORDS:
-            return not (index and words[index - 1] in _TASK_COLLECTIONS)
+            before = words[index - 1] if index else ""
+            return before not in _TASK_COLLECTIONS and before not in _MAKES_TASKS
     return False
+
+
+def _is_speed_name(stem: str, path: str, repository: Repository) -> bool:
+    """A name that speaks of speed; one word alone (`latency.py`) only where the file is something to run."""
+    plain = stem.replace("-", "_")
+    if _SPEED.search(plain):
+        return True
+    facts = repository.python.get(path)
+    runs = facts is not None and (facts.statements > 0 or any(scope.kind == "main" for scope in facts.scopes))
+    return runs and _BARE_SPEED.search(plain) is not None
 
 
 def _words(name: str) -> list[str]:

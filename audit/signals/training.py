@@ -24,6 +24,7 @@ _EVALUATION = re.compile(
     r"(?:evaluate|evaluation|eval|validate|validation|valid|val|test|tester|estimate_loss|compute_metrics|accuracy|score|benchmark|calculate_metrics)(?:_|$)"
     r"|evaluat"
 )
+_METRICS = ("lm_eval.", "lighteval.", "inspect_ai.", "evaluate.load", "torchmetrics.", "sklearn.metrics.")
 _STRATEGIES = (
     ("deepspeed", "deepspeed"),
     ("fsdp", "fsdp"),
@@ -147,6 +148,9 @@ def mixed_precision(repository: Repository, path: TrainingPath) -> Signal[bool]:
         return Signal(False)
     places = [Place(file, call.line) for file, call in path.reached.calls() if _reduces_precision(call)]
     kinds = {loop.kind for loop in path.all_loops}
+    for file, command in path.commands:
+        if "accelerate launch" in command.launchers and re.search(r"--mixed_precision[ =](bf16|fp16|fp8)", command.text):
+            places.append(Place(file, command.line))
     if kinds & {"hf_trainer", "lightning"}:
         for file, line, name, value in launch_flags(repository, path):
             if (name in ("fp16", "bf16") and value.lower() not in ("false", "0")) or (
@@ -214,7 +218,8 @@ def gradient_accumulation(repository: Repository, path: TrainingPath) -> Signal[
             *call.kwargs,
             *(a.strip("'-").replace("-", "_") for a in call.args[:2] if a.startswith("'-")),
         ]
-        if any(_ACCUMULATES.search(word) for word in words) or call.name.endswith(("MultiSteps", "accelerator.accumulate")):
+        steps = words[0] == "step" and re.search(r"accum", call.test, re.I)
+        if steps or any(_ACCUMULATES.search(word) for word in words) or call.name.endswith(("MultiSteps", "accelerator.accumulate")):
             places.append(Place(file, call.line))
     for file, assign in path.reached.assigns():
         if _ACCUMULATES.search(assign.target.rpartition(".")[2]) and not assign.value.startswith(
@@ -261,16 +266,8 @@ def evaluation(repository: Repository, path: TrainingPath) -> Signal[bool]:
             ):
                 by_name["function"].append(Place(file, scope.line, scope.name))
         for call in facts.calls:
-            if call.name.startswith(
-                (
-                    "lm_eval.",
-                    "lighteval.",
-                    "inspect_ai.",
-                    "evaluate.load",
-                    "torchmetrics.",
-                    "sklearn.metrics.",
-                )
-            ):
+            receiver, _, last = call.name.rpartition(".")
+            if call.name.startswith(_METRICS) or (last in ("evaluate", "validate") and "trainer" in receiver.lower()):
                 by_name["library"].append(Place(file, call.line))
     places = by_name["function"] + by_name["file"] + by_name["library"]
     return Signal(bool(places), tuple(places[:3]))

@@ -67,7 +67,9 @@ def ignores(source: str) -> tuple[Ignore, ...]:
 def _why(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {error.msg}" if error.lineno else str(error.msg)
-    return {RecursionError: "nested too deeply", MemoryError: "nested too deeply"}.get(type(error), str(error))
+    return {RecursionError: "nested too deeply", MemoryError: "nested too deeply"}.get(
+        type(error), str(error)
+    )
 
 
 class _Test(NamedTuple):
@@ -105,7 +107,8 @@ class _Walk:
     """State of one walk. Items of the stack: (node, scope index, loops, test, context, guarded)."""
 
     def __init__(self) -> None:
-        self.aliases: dict[str, str] = {}
+        # What `from helpers import *` often brings along; a file's own imports win.
+        self.aliases: dict[str, str] = {"np": "numpy", "tf": "tensorflow", "jnp": "jax.numpy", "pd": "pandas"}
         self.imports: list[Import] = []
         self.scopes: list[_Scope] = []
         self.calls: list[Call] = []
@@ -142,7 +145,9 @@ class _Walk:
 
     # Generic nodes -------------------------------------------------------------------------------------------
 
-    def children(self, node: ast.AST, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+    def children(
+        self, node: ast.AST, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
+    ) -> None:
         """Pushes what stands inside a node that has no handler of its own."""
         stack = self.stack
         for name in node._fields:
@@ -164,27 +169,39 @@ class _Walk:
 
     # Imports -------------------------------------------------------------------------------------------------
 
-    def import_(self, node: ast.Import, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+    def import_(
+        self, node: ast.Import, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
+    ) -> None:
         guarded = guarded or _type_checking(test)
         for name in node.names:
             alias = name.asname or name.name.split(".")[0]
             self.aliases[alias] = name.name if name.asname else alias
             self.imports.append(Import(name.name, "", name.asname or name.name, node.lineno, scope, guarded))
 
-    def import_from(self, node: ast.ImportFrom, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+    def import_from(
+        self,
+        node: ast.ImportFrom,
+        scope: int,
+        loops: int,
+        test: _Test | None,
+        context: Context,
+        guarded: bool,
+    ) -> None:
         module = "." * node.level + (node.module or "")
         guarded = guarded or _type_checking(test)
         for name in node.names:
             alias = name.asname or name.name
             if alias != "*":
-                self.aliases[alias] = f"{module}.{name.name}" if not module.endswith(".") else module + name.name
+                self.aliases[alias] = (
+                    f"{module}.{name.name}" if not module.endswith(".") else module + name.name
+                )
             self.imports.append(Import(module, name.name, alias, node.lineno, scope, guarded))
 
     # Scopes --------------------------------------------------------------------------------------------------
 
     def function(self, node: ast.FunctionDef, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
         mine = _Scope(node.name, "function", scope, node.lineno, node.end_lineno or node.lineno)
-        mine.params = self.params(node.args)
+        mine.params = self.params(node.args, every=node.name.startswith("test"))
         index = self.open(mine, node, scope, test)
         push_body(self.stack, node.body, index, 0, None, False)
 
@@ -204,20 +221,27 @@ class _Walk:
         self.scopes.append(mine)
         return len(self.scopes) - 1
 
-    def params(self, arguments: ast.arguments) -> tuple[Param, ...]:
-        """Parameters with a default that says something, and every parameter that a reader would call a seed."""
+    def params(self, arguments: ast.arguments, *, every: bool = False) -> tuple[Param, ...]:
+        """Parameters with a default that says something, and every parameter that a reader would call a seed.
+
+        `every`: the others, too. What tells a test from an evaluation script is whether a runner can fill them in.
+        """
         named = [*arguments.posonlyargs, *arguments.args]
         pairs: list[tuple[ast.arg, ast.expr | None]] = []
         offset = len(named) - len(arguments.defaults)
-        pairs += [(arg, arguments.defaults[i - offset] if i >= offset else None) for i, arg in enumerate(named)]
+        pairs += [
+            (arg, arguments.defaults[i - offset] if i >= offset else None) for i, arg in enumerate(named)
+        ]
         pairs += list(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
         kept = []
         for arg, default in pairs:
-            if default is None and "seed" not in arg.arg.lower():
+            if default is None and not every and "seed" not in arg.arg.lower():
                 continue
             if type(default) is ast.Constant:
                 if type(default.value) is str and (kind := identity_kind(default.value)):
-                    self.texts.append(Text(kind, default.value, default.lineno, len(self.scopes), f"default:{arg.arg}"))
+                    self.texts.append(
+                        Text(kind, default.value, default.lineno, len(self.scopes), f"default:{arg.arg}")
+                    )
                 elif default.value is None and "seed" not in arg.arg.lower():
                     continue
             annotation = dotted(arg.annotation, self.aliases) if arg.annotation is not None else ""
@@ -226,7 +250,9 @@ class _Walk:
 
     # Control flow --------------------------------------------------------------------------------------------
 
-    def if_(self, node: ast.If, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+    def if_(
+        self, node: ast.If, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
+    ) -> None:
         condition = node.test
         if _main_guard(condition) and self.scopes[scope].kind == "module":
             self.scopes.append(_Scope("__main__", "main", scope, node.lineno, node.end_lineno or node.lineno))
@@ -234,7 +260,9 @@ class _Walk:
             push_body(self.stack, node.body, len(self.scopes) - 1, 0, None, False)
             return
         dead = type(condition) is ast.Constant and not condition.value
-        push_body(self.stack, node.orelse, scope, loops, test if dead else _Test(test, condition, True), guarded)
+        push_body(
+            self.stack, node.orelse, scope, loops, test if dead else _Test(test, condition, True), guarded
+        )
         if not dead:
             push_body(self.stack, node.body, scope, loops, _Test(test, condition, False), guarded)
         self.stack.append((condition, scope, loops, test, _OTHER, False))
@@ -249,19 +277,27 @@ class _Walk:
         push_body(self.stack, node.body, scope, loops + 1, test, False)
         self.stack.append((node.test, scope, loops, test, _OTHER, False))
 
-    def try_(self, node: ast.Try, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+    def try_(
+        self, node: ast.Try, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
+    ) -> None:
         optional = any(_catches_import_error(handler) for handler in node.handlers)
         for body in (node.finalbody, node.orelse, *(handler.body for handler in reversed(node.handlers))):
             push_body(self.stack, body, scope, loops, test, optional)
         push_body(self.stack, node.body, scope, loops, test, optional)
 
-    def with_(self, node: ast.With, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+    def with_(
+        self, node: ast.With, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
+    ) -> None:
         push_body(self.stack, node.body, scope, loops, test, guarded)
         for item in reversed(node.items):
-            within: Context = ("assign", item.optional_vars) if item.optional_vars is not None else ("with", None)
+            within: Context = (
+                ("assign", item.optional_vars) if item.optional_vars is not None else ("with", None)
+            )
             self.stack.append((item.context_expr, scope, loops, test, within, False))
 
-    def comprehension(self, node: ast.comprehension, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+    def comprehension(
+        self, node: ast.comprehension, scope: int, loops: int, test: _Test | None, *_: Any
+    ) -> None:
         for condition in node.ifs:
             self.stack.append((condition, scope, loops, test, _OTHER, False))
         self.stack.append((node.iter, scope, loops, test, ("iter", None), False))
@@ -281,13 +317,22 @@ class _Walk:
                 self.stack.append((node.value, scope, loops, test, _OTHER, False))
 
     def ann_assign(self, node: ast.AnnAssign, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
-        annotation = render(node.annotation, self.aliases, 100) if self.scopes[scope].kind in ("class", "module") else ""
+        annotation = (
+            render(node.annotation, self.aliases, 100)
+            if self.scopes[scope].kind in ("class", "module")
+            else ""
+        )
         value: ast.expr | None = node.value
-        if type(value) is ast.Call and dotted(value.func, self.aliases).rpartition(".")[2] in ("field", "Field"):
+        if type(value) is ast.Call and dotted(value.func, self.aliases).rpartition(".")[2] in (
+            "field",
+            "Field",
+        ):
             value = _field_default(value)
         if self.scopes[scope].kind == "class":
             name = render(node.target, self.aliases, 80)
-            self.assigns.append(Assign(name, render(value, self.aliases, 160), node.lineno, scope, annotation or "?"))
+            self.assigns.append(
+                Assign(name, render(value, self.aliases, 160), node.lineno, scope, annotation or "?")
+            )
         elif value is not None:
             self.keep_assign(node.target, value, annotation, node.lineno, scope, test)
         if node.value is not None:
@@ -306,21 +351,30 @@ class _Walk:
         if not limit or len(self.assigns) >= _MAX_RECORDS:
             return
         name = render(target, self.aliases, 100)
-        self.assigns.append(Assign(name, render(value, self.aliases, limit), line, scope, annotation, self.conditions(test)))
+        self.assigns.append(
+            Assign(name, render(value, self.aliases, limit), line, scope, annotation, self.conditions(test))
+        )
 
     def worth(self, target: ast.expr, value: ast.expr, scope: int) -> int:
         """How many characters of the value to keep; 0 for an assignment that says nothing."""
         made = type(value)
         if type(target) is ast.Attribute:
             root = dotted(target, self.aliases)
-            if root.startswith(("torch.", "tensorflow.", "os.", "jax.", "keras.", "random.", "numpy.")) or "seed" in target.attr.lower():
+            if (
+                root.startswith(("torch.", "tensorflow.", "os.", "jax.", "keras.", "random.", "numpy."))
+                or "seed" in target.attr.lower()
+            ):
                 return 120
             return 100 if (made is ast.Constant and value.value is not None) or made is ast.Dict else 0  # type: ignore[attr-defined]
         if type(target) is ast.Subscript:
             key = target.slice
             if type(key) is not ast.Constant or type(key.value) is not str:
                 return 0
-            return 120 if key.value.lower() in CHECKPOINT_KEYS or "environ" in render(target.value, self.aliases, 60) else 0
+            return (
+                120
+                if key.value.lower() in CHECKPOINT_KEYS or "environ" in render(target.value, self.aliases, 60)
+                else 0
+            )
         if made is ast.Constant:
             return 160 if value.value is not None or self.scopes[scope].kind != "function" else 0  # type: ignore[attr-defined]
         if made is ast.Dict:
@@ -328,13 +382,17 @@ class _Walk:
         if made in (ast.List, ast.Tuple, ast.Set):
             small = self.scopes[scope].kind != "function"
             return 300 if small and all(type(e) is ast.Constant for e in value.elts[:8]) else 0  # type: ignore[attr-defined]
-        if type(target) is ast.Name and (made in (ast.UnaryOp, ast.BinOp) or "seed" in target.id.lower() or target.id == "rng"):
+        if type(target) is ast.Name and (
+            made in (ast.UnaryOp, ast.BinOp) or "seed" in target.id.lower() or target.id == "rng"
+        ):
             return 120 if self.scopes[scope].kind != "function" or "seed" in target.id.lower() else 0
         return 100 if made in (ast.Set, ast.SetComp, ast.IfExp) and self.scopes[scope].kind != "class" else 0
 
     # Calls ---------------------------------------------------------------------------------------------------
 
-    def call(self, node: ast.Call, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+    def call(
+        self, node: ast.Call, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
+    ) -> None:
         func = node.func
         name = dotted(func, self.aliases)
         stack = self.stack
@@ -370,17 +428,29 @@ class _Walk:
     def wanted(self, name: str, last: str, node: ast.Call, loops: int) -> bool:
         if last in CALLS:
             return last not in ("item", "cpu", "numpy", "tolist", "print") or loops > 0
+        if last == "getattr":
+            return (
+                len(node.args) > 1
+                and type(node.args[1]) is not ast.Constant
+                and type(node.args[0]) is not ast.Constant
+            )
         if name.startswith(PREFIXES) or name.partition(".")[0] in ROOTS or last.endswith(ENDINGS):
+            return True
+        if last.startswith(("save", "_save")) and (node.args or node.keywords):
             return True
         if last in TORCH_DRAWS and name.startswith("torch."):
             return True
         return any(word.arg in KEYWORDS for word in node.keywords)
 
-    def record(self, node: ast.Call, name: str, scope: int, loops: int, test: _Test | None, context: Context) -> Call:
+    def record(
+        self, node: ast.Call, name: str, scope: int, loops: int, test: _Test | None, context: Context
+    ) -> Call:
         aliases = self.aliases
         words: dict[str, str] = {}
         for word in node.keywords[:60]:
-            words[word.arg or "**"] = render(word.value, aliases, 300 if type(word.value) is ast.Dict else 120)
+            words[word.arg or "**"] = render(
+                word.value, aliases, 300 if type(word.value) is ast.Dict else 120
+            )
         args = tuple(render(arg, aliases, 400 if type(arg) is ast.Dict else 120) for arg in node.args[:8])
         return Call(name, node.lineno, scope, args, words, loops, self.within(context), self.conditions(test))
 
@@ -422,7 +492,9 @@ class _Walk:
                 return
         self.scopes[scope].refs.add(name)
 
-    def attribute(self, node: ast.Attribute, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+    def attribute(
+        self, node: ast.Attribute, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
+    ) -> None:
         value = node.value
         kind = type(value)
         if kind is ast.Name:
@@ -444,7 +516,13 @@ class _Walk:
         if type(key) is ast.Constant:
             if type(key.value) is str and len(key.value) < 60:
                 holder = node.value
-                name = holder.id if type(holder) is ast.Name else holder.attr if type(holder) is ast.Attribute else ""
+                name = (
+                    holder.id
+                    if type(holder) is ast.Name
+                    else holder.attr
+                    if type(holder) is ast.Attribute
+                    else ""
+                )
                 if name in CONFIG_RECEIVERS or (type(holder) is ast.Subscript):
                     self.attributes.add(key.value)
         else:
@@ -454,11 +532,15 @@ class _Walk:
     def name(self, node: ast.Name, scope: int, *_: Any) -> None:
         self.refer(scope, self.aliases.get(node.id, node.id))
 
-    def constant(self, node: ast.Constant, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+    def constant(
+        self, node: ast.Constant, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
+    ) -> None:
         if type(node.value) is str:
             self.string(node, scope, loops, test, context)
 
-    def string(self, node: ast.Constant, scope: int, loops: int, test: _Test | None, context: Context) -> None:
+    def string(
+        self, node: ast.Constant, scope: int, loops: int, test: _Test | None, context: Context
+    ) -> None:
         value: str = node.value  # type: ignore[assignment]
         kind = identity_kind(value)
         if kind and len(self.texts) < _MAX_RECORDS:
@@ -476,12 +558,16 @@ class _Walk:
 
     # Containers --------------------------------------------------------------------------------------------------
 
-    def sequence(self, node: ast.List, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+    def sequence(
+        self, node: ast.List, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
+    ) -> None:
         inner: Context = context if context[0] == "item" else ("item", context)
         for value in reversed(node.elts):
             self.stack.append((value, scope, loops, test, inner, False))
 
-    def dict_(self, node: ast.Dict, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+    def dict_(
+        self, node: ast.Dict, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
+    ) -> None:
         for key, value in zip(reversed(node.keys), reversed(node.values), strict=True):
             inner: Context = context if context[0] == "item" else ("item", context)
             if type(key) is ast.Constant and type(key.value) is str:
@@ -490,12 +576,16 @@ class _Walk:
             if key is not None:
                 self.stack.append((key, scope, loops, test, ("key", None), False))
 
-    def conditional(self, node: ast.IfExp, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+    def conditional(
+        self, node: ast.IfExp, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
+    ) -> None:
         self.stack.append((node.orelse, scope, loops, _Test(test, node.test, True), context, False))
         self.stack.append((node.body, scope, loops, _Test(test, node.test, False), context, False))
         self.stack.append((node.test, scope, loops, test, _OTHER, False))
 
-    def boolean(self, node: ast.BoolOp, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool) -> None:
+    def boolean(
+        self, node: ast.BoolOp, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
+    ) -> None:
         for value in reversed(node.values):
             self.stack.append((value, scope, loops, test, context, False))
 
@@ -541,7 +631,9 @@ def _main_guard(test: ast.expr) -> bool:
 
 
 def _mentions_type_checking(node: ast.expr) -> bool:
-    return (type(node) is ast.Name and node.id == "TYPE_CHECKING") or (type(node) is ast.Attribute and node.attr == "TYPE_CHECKING")
+    return (type(node) is ast.Name and node.id == "TYPE_CHECKING") or (
+        type(node) is ast.Attribute and node.attr == "TYPE_CHECKING"
+    )
 
 
 def _type_checking(test: _Test | None) -> bool:
@@ -557,7 +649,9 @@ def _catches_import_error(handler: ast.ExceptHandler) -> bool:
     if kind is None:
         return True
     names = kind.elts if type(kind) is ast.Tuple else [kind]
-    return any(type(n) is ast.Name and n.id in ("ImportError", "ModuleNotFoundError", "Exception") for n in names)
+    return any(
+        type(n) is ast.Name and n.id in ("ImportError", "ModuleNotFoundError", "Exception") for n in names
+    )
 
 
 def _field_default(call: ast.Call) -> ast.expr | None:

@@ -91,7 +91,9 @@ def _sequence(nodes: list[ast.expr], aliases: Mapping[str, str], limit: int, dep
 def _call(node: ast.Call, aliases: Mapping[str, str], limit: int, depth: int) -> str:
     inside = _sequence(node.args, aliases, limit, depth)
     words = [
-        f"{word.arg}={_render(word.value, aliases, limit, depth)}" if word.arg else f"**{_render(word.value, aliases, limit, depth)}"
+        f"{word.arg}={_render(word.value, aliases, limit, depth)}"
+        if word.arg
+        else f"**{_render(word.value, aliases, limit, depth)}"
         for word in node.keywords[:12]
     ]
     return f"{_render(node.func, aliases, limit, depth)}({', '.join([inside, *words] if inside else words)})"
@@ -116,7 +118,9 @@ def _binary(node: ast.BinOp, aliases: Mapping[str, str], limit: int, depth: int)
 
 
 def _boolean(node: ast.BoolOp, aliases: Mapping[str, str], limit: int, depth: int) -> str:
-    return f" {_OPERATORS[type(node.op)]} ".join(_render(value, aliases, limit, depth) for value in node.values[:8])
+    return f" {_OPERATORS[type(node.op)]} ".join(
+        _render(value, aliases, limit, depth) for value in node.values[:8]
+    )
 
 
 def _unary(node: ast.UnaryOp, aliases: Mapping[str, str], limit: int, depth: int) -> str:
@@ -163,9 +167,13 @@ _RENDERERS = {
     ast.Tuple: lambda n, a, m, d: f"({_sequence(n.elts, a, m, d)}{',' if len(n.elts) == 1 else ''})",
     ast.Set: lambda n, a, m, d: f"{{{_sequence(n.elts, a, m, d)}}}",
     ast.Starred: lambda n, a, m, d: "*" + _render(n.value, a, m, d),
-    ast.Lambda: lambda n, a, m, d: f"lambda {', '.join(p.arg for p in n.args.args)}: {_render(n.body, a, m, d)}",
+    ast.Lambda: lambda n, a, m, d: (
+        f"lambda {', '.join(p.arg for p in n.args.args)}: {_render(n.body, a, m, d)}"
+    ),
     ast.Await: lambda n, a, m, d: _render(n.value, a, m, d),
-    ast.Slice: lambda n, a, m, d: f"{_render(n.lower, a, m, d) if n.lower else ''}:{_render(n.upper, a, m, d) if n.upper else ''}",
+    ast.Slice: lambda n, a, m, d: (
+        f"{_render(n.lower, a, m, d) if n.lower else ''}:{_render(n.upper, a, m, d) if n.upper else ''}"
+    ),
     ast.GeneratorExp: lambda n, a, m, d: f"({_comprehension(n.elt, n, a, m, d)})",
     ast.ListComp: lambda n, a, m, d: f"[{_comprehension(n.elt, n, a, m, d)}]",
     ast.SetComp: lambda n, a, m, d: f"{{{_comprehension(n.elt, n, a, m, d)}}}",
@@ -173,7 +181,11 @@ _RENDERERS = {
 
 
 def _comprehension(
-    element: ast.expr, node: ast.GeneratorExp | ast.ListComp | ast.SetComp, aliases: Mapping[str, str], limit: int, depth: int
+    element: ast.expr,
+    node: ast.GeneratorExp | ast.ListComp | ast.SetComp,
+    aliases: Mapping[str, str],
+    limit: int,
+    depth: int,
 ) -> str:
     first = node.generators[0]
     target, source = _render(first.target, aliases, limit, depth), _render(first.iter, aliases, limit, depth)

@@ -13,7 +13,15 @@ from audit.facts.extracted import Extracted
 from audit.facts.python.extract import ignores
 from audit.facts.python.identities import identity_kind
 from audit.facts.python.model import Assign, Call, Import, PythonFacts, Scope, Text
-from audit.facts.python.vocabulary import CALLS, CONFIG_RECEIVERS, ENDINGS, EXTERNAL, KEYWORDS, PREFIXES, ROOTS
+from audit.facts.python.vocabulary import (
+    CALLS,
+    CONFIG_RECEIVERS,
+    ENDINGS,
+    EXTERNAL,
+    KEYWORDS,
+    PREFIXES,
+    ROOTS,
+)
 
 _MAX_RECORDS = 20_000
 _MAX_NODES = 2_000_000
@@ -73,7 +81,9 @@ class _Reader:
         """The node's source on one line, its root name resolved by the imports."""
         if node is None:
             return ""
-        raw = self.data[node.start_byte : min(node.end_byte, node.start_byte + 4 * limit)].decode("utf-8", "replace")
+        raw = self.data[node.start_byte : min(node.end_byte, node.start_byte + 4 * limit)].decode(
+            "utf-8", "replace"
+        )
         if node.type == "string" and (match := _STRING.match(raw)):
             return repr(match[2])[:limit]
         flat = _SPACE.sub(" ", raw).strip()
@@ -100,7 +110,9 @@ class _Reader:
             self.imported(node, scope, line)
         elif kind in ("function_definition", "class_definition"):
             name = self.text(node.child_by_field_name("name"), 80)
-            bases = tuple(self.text(base, 80) for base in self.named(node.child_by_field_name("superclasses")))
+            bases = tuple(
+                self.text(base, 80) for base in self.named(node.child_by_field_name("superclasses"))
+            )
             label = "function" if kind == "function_definition" else "class"
             self.scopes.append((name, label, scope, line, node.end_point[0] + 1, bases, set()))
             return len(self.scopes) - 1, 0
@@ -133,13 +145,19 @@ class _Reader:
     def imported(self, node: Node, scope: int, line: int) -> None:
         module = self.raw(node.child_by_field_name("module_name"))
         for child in node.children_by_field_name("name"):
-            name = self.raw(child.child_by_field_name("name")) if child.type == "aliased_import" else self.raw(child)
+            name = (
+                self.raw(child.child_by_field_name("name"))
+                if child.type == "aliased_import"
+                else self.raw(child)
+            )
             alias = self.raw(child.child_by_field_name("alias")) if child.type == "aliased_import" else ""
             if node.type == "import_statement":
                 self.aliases[alias or name.split(".")[0]] = name if alias else name.split(".")[0]
                 self.imports.append(Import(name, "", alias or name, line, scope))
             else:
-                self.aliases[alias or name] = f"{module}.{name}" if not module.endswith(".") else module + name
+                self.aliases[alias or name] = (
+                    f"{module}.{name}" if not module.endswith(".") else module + name
+                )
                 self.imports.append(Import(module, name, alias or name, line, scope))
         if any(child.type == "wildcard_import" for child in node.named_children):
             self.imports.append(Import(module, "*", "*", line, scope))
@@ -147,7 +165,10 @@ class _Reader:
     def raw(self, node: Node | None) -> str:
         if node is None:
             return ""
-        return _SPACE.sub("", self.data[node.start_byte : min(node.end_byte, node.start_byte + 300)].decode("utf-8", "replace"))
+        return _SPACE.sub(
+            "",
+            self.data[node.start_byte : min(node.end_byte, node.start_byte + 300)].decode("utf-8", "replace"),
+        )
 
     def called(self, node: Node, scope: int, loops: int, line: int) -> None:
         name = self.text(node.child_by_field_name("function"), 160)
@@ -160,13 +181,20 @@ class _Reader:
         words: dict[str, str] = {}
         for child in self.named(node.child_by_field_name("arguments")):
             if child.type == "keyword_argument":
-                words[self.text(child.child_by_field_name("name"), 60)] = self.text(child.child_by_field_name("value"), 120)
+                words[self.text(child.child_by_field_name("name"), 60)] = self.text(
+                    child.child_by_field_name("value"), 120
+                )
             elif child.type == "dictionary_splat":
                 words["**"] = self.text(child, 120)
             elif child.type != "comment":
                 args.append(self.text(child, 400 if child.type == "dictionary" else 120))
         last = name.rpartition(".")[2]
-        wanted = last in CALLS or last.endswith(ENDINGS) or name.partition(".")[0] in ROOTS or name.startswith(PREFIXES)
+        wanted = (
+            last in CALLS
+            or last.endswith(ENDINGS)
+            or name.partition(".")[0] in ROOTS
+            or name.startswith(PREFIXES)
+        )
         if wanted or KEYWORDS & words.keys():
             self.calls.append(Call(name, line, scope, tuple(args[:8]), words, loops, self.within(node)))
 
@@ -180,19 +208,36 @@ class _Reader:
             return f"arg:{self.text(parent.parent.child_by_field_name('function'), 80).rpartition('.')[2]}"
         if parent.type in ("for_statement", "for_in_clause"):
             return "iter"
-        return {"expression_statement": "expr", "return_statement": "return", "attribute": "attr"}.get(parent.type, "other")
+        return {"expression_statement": "expr", "return_statement": "return", "attribute": "attr"}.get(
+            parent.type, "other"
+        )
 
     def assigned(self, node: Node, scope: int, line: int) -> None:
         value = node.child_by_field_name("right")
         if value is None or len(self.assigns) >= _MAX_RECORDS:
             return
-        plain = value.type in ("string", "integer", "float", "true", "false", "none", "unary_operator", "binary_operator")
+        plain = value.type in (
+            "string",
+            "integer",
+            "float",
+            "true",
+            "false",
+            "none",
+            "unary_operator",
+            "binary_operator",
+        )
         target = self.text(node.child_by_field_name("left"), 100)
-        if plain or target.startswith(("torch.", "os.", "tensorflow.")) or value.type in ("dictionary", "list", "tuple"):
+        if (
+            plain
+            or target.startswith(("torch.", "os.", "tensorflow."))
+            or value.type in ("dictionary", "list", "tuple")
+        ):
             self.assigns.append(Assign(target, self.text(value, 300), line, scope))
 
     def string(self, node: Node, scope: int, line: int) -> None:
-        match = _STRING.match(self.data[node.start_byte : min(node.end_byte, node.start_byte + 600)].decode("utf-8", "replace"))
+        match = _STRING.match(
+            self.data[node.start_byte : min(node.end_byte, node.start_byte + 600)].decode("utf-8", "replace")
+        )
         kind = identity_kind(match[2]) if match else ""
         if match and kind and len(self.texts) < _MAX_RECORDS:
             self.texts.append(Text(kind, match[2], line, scope, self.within(node)))

@@ -38,7 +38,7 @@ CALLS: frozenset[str] = frozenset(
     PrivacyEngine make_private make_private_with_epsilon
     apply_chat_template torch_load pickle_load loads unpickle system popen Popen check_call check_output run
     getenv putenv setdefault get clip_grad_norm_ clip_grad_norm grad_norm compile MultiSteps
-    steps_per_execution distribute_dataset InteractiveSession Session ConfigProto
+    evaluate validate MixedPrecision MixedPrecisionPolicy globals no_sync Live dataclass Saver steps_per_execution distribute_dataset InteractiveSession Session ConfigProto
     """.split()
 )
 
@@ -71,20 +71,18 @@ TORCH_DRAWS: frozenset[str] = frozenset(
 
 KEYWORDS: frozenset[str] = frozenset(
     """
-    trust_remote_code revision seed random_state worker_init_fn generator load_in_4bit load_in_8bit quantization_config deterministic random_seed rng_seed
-    num_workers pin_memory weights_only allow_pickle temperature max_tokens max_new_tokens judge_model resume_from_checkpoint precision
+    trust_remote_code revision bnb_4bit_quant_type gptq_bits seed random_state worker_init_fn generator load_in_4bit load_in_8bit quantization_config deterministic random_seed rng_seed
+    num_workers pin_memory weights_only allow_pickle temperature max_tokens max_new_tokens judge_model resume_from_checkpoint precision tensorboard_log strategy
     """.split()
 )
 
 # Receivers and modules that the call graph never needs: nothing in them is defined by the audited repository.
 EXTERNAL: frozenset[str] = frozenset(
     """
-    torch torchvision torchaudio numpy np tensorflow tf jax jnp flax optax transformers datasets accelerate peft trl diffusers pandas scipy sklearn matplotlib
-    seaborn PIL cv2 os sys re json math time logging random typing collections itertools functools pathlib copy argparse
-    dataclasses abc enum warnings subprocess shutil glob io csv pickle string datetime contextlib inspect threading multiprocessing concurrent asyncio
-    urllib requests yaml tqdm wandb mlflow pytest unittest tempfile hashlib uuid traceback operator struct zipfile tarfile gzip socket queue signal
-    packaging einops timm lightning pytorch_lightning keras deepspeed gymnasium gym stable_baselines3 openai anthropic click rich
-    omegaconf hydra absl safetensors huggingface_hub tokenizers sentencepiece tiktoken nltk spacy xgboost lightgbm
+    torch torchvision torchaudio numpy np tensorflow tf jax jnp pandas scipy sklearn matplotlib seaborn PIL cv2 tqdm yaml requests pytest
+    os sys re json math time logging random typing collections itertools functools pathlib copy argparse dataclasses abc enum warnings
+    subprocess shutil glob io csv pickle string datetime contextlib inspect threading multiprocessing concurrent asyncio urllib unittest
+    tempfile hashlib uuid traceback operator struct zipfile tarfile gzip socket queue signal
     """.split()
 )
 
@@ -112,7 +110,7 @@ CONFIG_RECEIVERS: frozenset[str] = frozenset(
 CHECKPOINT_KEYS: frozenset[str] = frozenset(
     """
     optimizer optim optimizer_state optimizer_state_dict opt opt_state optimizers epoch step global_step iteration iter iter_num steps epochs
-    state_dict model model_state model_state_dict scheduler lr_scheduler scaler rng rng_state rng_states random_state torch_rng_state np_rng_state
-    cuda_rng_state python_rng_state weights net network params seed ema best_acc
+    accelerator strategy state_dict model model_state model_state_dict scheduler lr_scheduler scaler rng rng_state rng_states random_state torch_rng_state np_rng_state
+    cuda_rng_state python_rng_state weights net network params seed ema best_acc trust_remote_code quantization_config load_in_4bit load_in_8bit
     """.split()
 )
