@@ -51,7 +51,13 @@ def test_license_by_text(name: str) -> None:
 
 
 def test_license_of_data_and_copies_does_not_decide() -> None:
-    files = {"LICENSE": APACHE, "DATA_LICENSE": CC, "MODEL_LICENSE": CC, "third_party/lib/LICENSE": MIT, "sub/LICENSE": MIT}
+    files = {
+        "LICENSE": APACHE,
+        "DATA_LICENSE": CC,
+        "MODEL_LICENSE": CC,
+        "third_party/lib/LICENSE": MIT,
+        "sub/LICENSE": MIT,
+    }
     assert license_id(build(files)).value == "Apache-2.0"
     assert license_id(build({"third_party/lib/LICENSE": MIT, "pkg/LICENSE": MIT})).value is None
     assert license_id(build({"LICENSE-DATA": CC})).value is None

@@ -14,12 +14,21 @@ from tests.signals.building import build
 
 TRAIN = "import numpy as np\nimport torch\nfrom transformers import AutoModel\n"
 EXACT = "numpy==1.26.4\ntorch==2.4.1\ntransformers==4.44.0\n"
+BASE = "numpy==1.26.4\ntransformers==4.44.0\n"
+CLASSIFIED = (
+    "from setuptools import setup\nsetup(name='x', classifiers=['Programming Language :: Python :: 3.7'])\n"
+)
 PROJECT = '[project]\nname = "thing"\nrequires-python = ">=3.10"\ndependencies = ["torch>=2"]\n'
 UV = 'version = 1\nrequires-python = ">=3.10"\n\n[[package]]\nname = "torch"\nversion = "2.4.1"\nsource = { registry = "x" }\n'
 
 
 def test_manifests_of_the_code_alone() -> None:
-    files = {"requirements.txt": "torch\n", "pyproject.toml": PROJECT, "docs/requirements.txt": "sphinx\n", "third_party/x/setup.py": "from setuptools import setup\nsetup(install_requires=['a'])\n"}
+    files = {
+        "requirements.txt": "torch\n",
+        "pyproject.toml": PROJECT,
+        "docs/requirements.txt": "sphinx\n",
+        "third_party/x/setup.py": "from setuptools import setup\nsetup(install_requires=['a'])\n",
+    }
     assert dependency_manifest(build(files)).value == ("pyproject.toml", "requirements.txt")
     assert dependency_manifest(build({"pyproject.toml": "[tool.black]\nline-length = 99\n"})).value == ()
 
@@ -30,7 +39,7 @@ def test_manifests_of_the_code_alone() -> None:
         ({"uv.lock": UV, "pyproject.toml": PROJECT, "train.py": TRAIN}, "full"),
         ({"requirements.txt": EXACT, "train.py": TRAIN}, "full"),
         ({"requirements.txt": "-r base.txt\ntorch==2.4.1\n", "base.txt": "", "train.py": TRAIN}, "partial"),
-        ({"requirements/base.txt": "numpy==1.26.4\ntransformers==4.44.0\n", "requirements.txt": "-r requirements/base.txt\ntorch==2.4.1\n", "train.py": TRAIN}, "full"),
+        ({"requirements/base.txt": BASE, "requirements.txt": "-r requirements/base.txt\ntorch==2.4.1\n", "train.py": TRAIN}, "full"),
         ({"requirements.txt": EXACT.replace("torch==2.4.1\n", ""), "train.py": TRAIN}, "partial"),
         ({"requirements.txt": EXACT + "tqdm\n", "train.py": TRAIN}, "partial"),
         ({"requirements.txt": "numpy\ntorch\ntransformers==4.44.0\n", "train.py": TRAIN}, "none"),
@@ -39,6 +48,10 @@ def test_manifests_of_the_code_alone() -> None:
         ({"requirements-dev.txt": "pytest==8.0.0\n", "train.py": "import argparse\n"}, "none"),
         ({"docs/requirements.txt": "sphinx==7.0.0\n", "train.py": "import argparse\n"}, "none"),
         ({"train.py": TRAIN}, "none"),
+        ({"src/requirements.txt": EXACT, "src/train.py": TRAIN}, "full"),
+        ({"sub/requirements.txt": EXACT, "sub/train.py": TRAIN, "requirements.txt": "torch\n"}, "partial"),
+        ({"requirements.txt": EXACT + "-e .\n-e ./plugin\n", "train.py": TRAIN}, "full"),
+        ({"requirements/lock.txt": EXACT, "train.py": TRAIN, "setup.py": "from setuptools import setup\nsetup(install_requires=['torch'])\n"}, "full"),
     ],
 )  # fmt: skip
 def test_lockfile(files: dict[str, str], value: str) -> None:
@@ -65,9 +78,12 @@ def test_a_full_conda_export_is_a_lock() -> None:
         ({"pyproject.toml": PROJECT, ".python-version": "3.11\n"}, ">=3.10"),
         ({".python-version": "3.11\n"}, "3.11"),
         ({"setup.py": "from setuptools import setup\nsetup(name='x', python_requires='>=3.8')\n"}, ">=3.8"),
-        ({"README.md": "Needs Python 3.9.\n", "setup.py": "from setuptools import setup\nsetup(name='x', classifiers=['Programming Language :: Python :: 3.7'])\n"}, None),
+        ({"README.md": "Needs Python 3.9.\n", "setup.py": CLASSIFIED}, None),
         ({"third_party/x/setup.py": "from setuptools import setup\nsetup(python_requires='>=3.8')\n"}, None),
         ({"Dockerfile": "FROM python:3.10\n"}, None),
+        ({"environment.yml": "name: x\ndependencies:\n  - python=3.8.5\n  - numpy\n"}, "3.8.5"),
+        ({"environment.yml": "name: x\ndependencies:\n  - python=3.8.18=h955ad1f_0\n  - numpy\n"}, "3.8.18"),
+        ({"environment.yml": "name: x\ndependencies:\n  - python>=3.8\n  - numpy\n"}, ">=3.8"),
     ],
 )  # fmt: skip
 def test_python_version(files: dict[str, str], value: str | None) -> None:
@@ -97,11 +113,25 @@ def test_a_range_with_a_lock_is_locked_and_not_exact() -> None:
 
 
 def test_several_manifests_are_all_told() -> None:
-    files = {"requirements.txt": "torch==2.4.1\n", "pyproject.toml": PROJECT, "eval/requirements.txt": "torch\nopenai==1.0\n"}
+    files = {
+        "requirements.txt": "torch==2.4.1\n",
+        "pyproject.toml": PROJECT,
+        "eval/requirements.txt": "torch\nopenai==1.0\n",
+    }
     found = critical_dependencies(build(files)).value
     assert found["torch"].exact is False
-    assert found["torch"].declared == ">=2 (pyproject.toml); ==2.4.1 (requirements.txt); unversioned (eval/requirements.txt)"
+    assert (
+        found["torch"].declared
+        == ">=2 (pyproject.toml); ==2.4.1 (requirements.txt); unversioned (eval/requirements.txt)"
+    )
     assert found["openai"] == CriticalDependency("==1.0", True)
+
+
+def test_notebooks_count_where_there_is_nothing_else() -> None:
+    cell = '{"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": [], "source": ["import torch"]}'
+    notebook = '{"cells": [' + cell + '], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+    assert "torch" in critical_dependencies(build({"a.ipynb": notebook})).value
+    assert "torch" not in critical_dependencies(build({"a.ipynb": notebook, "b.py": "import numpy\n"})).value
 
 
 def test_what_is_the_repository_itself_is_no_dependency() -> None:
@@ -119,14 +149,23 @@ def test_what_is_the_repository_itself_is_no_dependency() -> None:
 def test_a_base_image_brings_packages() -> None:
     found = critical_dependencies(build({"Dockerfile": "FROM pytorch/pytorch:latest\n"})).value
     assert found["torch"] == CriticalDependency("pytorch/pytorch:latest, base image", False)
-    found = critical_dependencies(build({"Dockerfile": "FROM pytorch/pytorch:2.4.1-cuda12.1-cudnn9-runtime\n"})).value
+    found = critical_dependencies(
+        build({"Dockerfile": "FROM pytorch/pytorch@sha256:" + "0" * 64 + "\n"})
+    ).value
     assert found["torch"].exact is True
 
 
 def test_import_names_that_differ_from_distributions() -> None:
-    files = {"requirements.txt": "scikit-learn==1.5\nlm_eval==0.4.2\n", "a.py": "import sklearn\nimport lm_eval\nfrom google import genai\n"}
+    files = {
+        "requirements.txt": "scikit-learn==1.5\nlm_eval==0.4.2\n",
+        "a.py": "import sklearn\nimport lm_eval\nfrom google import genai\n",
+    }
     found = critical_dependencies(build(files)).value
-    assert {name: each.exact for name, each in found.items()} == {"google-genai": False, "lm-eval": True, "scikit-learn": True}
+    assert {name: each.exact for name, each in found.items()} == {
+        "google-genai": False,
+        "lm-eval": True,
+        "scikit-learn": True,
+    }
 
 
 @pytest.mark.parametrize(

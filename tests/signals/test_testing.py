@@ -27,7 +27,10 @@ if __name__ == "__main__":
     ("path", "text"),
     [
         ("tests/test_a.py", "def test_a():\n    assert True\n"),
-        ("pkg/a_test.py", "from absl.testing import absltest\nclass ATest(absltest.TestCase):\n    def test_a(self): ...\n"),
+        (
+            "pkg/a_test.py",
+            "from absl.testing import absltest\nclass ATest(absltest.TestCase):\n    def test_a(self): ...\n",
+        ),
         ("test_all.py", "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): ...\n"),
         ("tests/test_b.py", "import pytest\n@pytest.mark.parametrize('a', [1])\ndef test_b(a): ...\n"),
         ("tests/test_c.py", "def test_c(tmp_path, monkeypatch): ...\n"),
@@ -59,7 +62,10 @@ def test_no_tests(path: str, text: str) -> None:
 
 
 def test_fixtures_of_the_repository() -> None:
-    files = {"tests/conftest.py": "import pytest\n@pytest.fixture\ndef net(): ...\n", "test_net.py": "def test_net(net): ...\n"}
+    files = {
+        "tests/conftest.py": "import pytest\n@pytest.fixture\ndef net(): ...\n",
+        "test_net.py": "def test_net(net): ...\n",
+    }
     assert testing.tests(build(files)).value is True
 
 
@@ -107,6 +113,8 @@ def test_ci_runs_tests(step: str) -> None:
         "nox -s docs",
         "npm test",
         "pytest --collect-only",
+        "python -m pytest --quiet --co tests | head -n -2",
+        "pytest --check-links README.md",
         "python train.py --help",
         "pip install pytest",
         "mypy tests",
@@ -124,7 +132,10 @@ def test_ci_through_scripts_and_makefiles() -> None:
     assert _ci("make check", {"Makefile": makefile}) is True
     assert _ci("make test", {"Makefile": makefile}) is False
     assert _ci("bash tests/run_all.sh", {"tests/run_all.sh": "set -e\npytest tests\n"}) is True
-    assert _ci("./run_examples.sh", {"run_examples.sh": "function a() {\n  python train.py --epochs 1\n}\na\n"}) is True
+    assert (
+        _ci("./run_examples.sh", {"run_examples.sh": "function a() {\n  python train.py --epochs 1\n}\na\n"})
+        is True
+    )
     assert _ci("bash scripts/lint.sh", {"scripts/lint.sh": "black .\n"}) is False
     assert _ci("bash a.sh", {"a.sh": "bash b.sh\n", "b.sh": "bash a.sh\n"}) is False
 
@@ -173,6 +184,10 @@ def test_benchmarks(path: str) -> None:
         "docs/benchmark.md",
         "third_party/lib/benchmarks/a.py",
         "workbench.py",
+        "src/data/benchmark.py",
+        "tasks/slr_bench/lm_slr_bench.py",
+        "scripts/build_benchmark.py",
+        "models/latency.py",
     ],
 )
 def test_no_benchmarks(path: str) -> None:
@@ -180,7 +195,10 @@ def test_no_benchmarks(path: str) -> None:
 
 
 def test_cudnn_benchmark_is_none() -> None:
-    assert benchmarks(build({"train.py": "import torch\ntorch.backends.cudnn.benchmark = True\n"})).value is False
+    assert (
+        benchmarks(build({"train.py": "import torch\ntorch.backends.cudnn.benchmark = True\n"})).value
+        is False
+    )
 
 
 def test_measuring_code() -> None:
