@@ -102,12 +102,12 @@ def critical_pinned(context: Context) -> Iterable[Outcome]:
             good.append(f"{name} {package.locked}")
         elif package.exact or (rows and not open_rows):
             good.append(name)
-        elif (
-            outcome := _loose(context.repository, name, rows, open_rows, locks.get(name))
-            if open_rows
-            else None
-        ):
-            loose.append(outcome)
+        elif open_rows:
+            outcome = _loose(context.repository, name, rows, open_rows, locks.get(name))
+            if outcome is None:
+                good.append(name)
+            else:
+                loose.append(outcome)
     yield from loose[:OUTCOME_LIMIT]
     if len(loose) > OUTCOME_LIMIT:
         yield failed(
@@ -494,7 +494,7 @@ def _at(each: Declaration) -> str:
 
 
 def _contradict(one: Requirement, other: Requirement) -> bool:
-    """Whether no version satisfies both, as far as an exact one on either side decides it."""
+    """Whether no version satisfies both, as far as an exact one on either side decides it; builds of one version (`+cu121`) are the same."""
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
     from packaging.version import InvalidVersion, Version
 
@@ -502,7 +502,7 @@ def _contradict(one: Requirement, other: Requirement) -> bool:
         version = _exact_version(exact)
         if not version:
             continue
-        text = wanted.specifier
+        text = re.sub(r"\+[\w.]+", "", wanted.specifier)
         if wanted.source == "conda" and re.fullmatch(r"=?[\d.]+(=\w+)?", text):
             text = f"=={text.lstrip('=').partition('=')[0]}.*"
         try:
@@ -517,7 +517,7 @@ def _exact_version(requirement: Requirement) -> str:
     match = (
         re.fullmatch(r"={2,3}\s*([\w.+!-]+)", requirement.specifier.strip()) if requirement.exact else None
     )
-    return match[1] if match else ""
+    return match[1].partition("+")[0] if match else ""
 
 
 def invalid_lines(context: Context) -> Iterable[Outcome]:

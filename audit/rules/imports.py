@@ -63,7 +63,7 @@ _AVAILABLE = re.compile(
 
 
 class Use(msgspec.Struct, frozen=True, order=True):
-    """An import of something outside the repository. `optional`: guarded or inside a function, so that the file works without it;
+    """An import of something outside the repository. `optional`: inside a function, so that the file works without it;
     `side`: in an example, a benchmark or the like, or in a file that no documented or training entry point imports at once."""
 
     path: str
@@ -138,6 +138,7 @@ def normalise(name: str) -> str:
 def outside_imports(repository: Repository, path: TrainingPath) -> dict[str, list[Use]]:
     """{import name: uses} of everything that is neither the standard library's nor found in the repository, the weightiest use first.
 
+    Imports that the code can do without (guarded, or behind a question whether the package is there) are left out.
     The import name is the first part, or the longest known one of a namespace package; where a namespace package says nothing, it is left out.
     """
     own = _own_names(repository)
@@ -157,7 +158,9 @@ def outside_imports(repository: Repository, path: TrainingPath) -> dict[str, lis
             root = name.partition(".")[0]
             if not name or root in own or _is_given(name) or _is_given(root):
                 continue
-            optional = item.guarded or facts.scopes[item.scope].kind == "function" or _is_asked(root, asked)
+            if item.guarded or _is_asked(root, asked):
+                continue
+            optional = facts.scopes[item.scope].kind == "function"
             found[name].append(Use(file, item.line, optional, side))
     return {
         name: sorted(uses, key=lambda use: (use.optional, use.side, use.path.count("/"), use))
@@ -180,11 +183,8 @@ def core_files(repository: Repository, path: TrainingPath) -> frozenset[str]:
     Only imports that happen at once are followed: what a function imports, or a guard protects, waits until it is asked for.
     """
     modules = path.graph.modules
-    queue = [
-        entry.path
-        for entry in (*path.training, *path.evaluating, *path.entries)
-        if entry.documented or entry in path.training
-    ]
+    chosen = [*path.training, *(entry for entry in path.entries if entry.documented)] or path.evaluating
+    queue = [entry.path for entry in chosen]
     queue += [file for file in repository.code if file.count("/") == 1 and file.endswith("/__init__.py")]
     queue += [
         file
