@@ -83,7 +83,9 @@ def _written(path: TrainingPath, file: str, call: Call) -> tuple[str, ...]:
         return ("model",) if only_weights else ("model", "optimizer")
     if last == "save" and "stable_baselines3" in roots:
         return ("model", "optimizer", "progress")
-    if not (last in _SAVES or last.lstrip("_").startswith("save_")) or call.name.lower().startswith(_NOT_CHECKPOINTS):
+    if not (last in _SAVES or last.lstrip("_").startswith("save_")) or call.name.lower().startswith(
+        _NOT_CHECKPOINTS
+    ):
         return ()
     receiver = call.name.rpartition(".")[0]
     if receiver.rpartition(".")[2].lower() in (
@@ -208,7 +210,11 @@ def _resumes(path: TrainingPath, file: str, call: Call) -> bool:
         return True
     if last in ("fit", "fit_generator") and call.kwargs.get("initial_epoch", "0") not in ("0",):
         return not call.kwargs["initial_epoch"].isdigit() or _loads_whole_model(path, file)
-    if last == "load" and "env" in call.kwargs and "stable_baselines3" in {i.module.partition(".")[0] for i in path.graph.python[file].imports}:
+    if (
+        last == "load"
+        and "env" in call.kwargs
+        and "stable_baselines3" in {i.module.partition(".")[0] for i in path.graph.python[file].imports}
+    ):
         return True
     return last == "load" and receiver.rpartition(".")[2] in ("fabric", "PPO", "checkpoint_manager")
 

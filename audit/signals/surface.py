@@ -23,7 +23,9 @@ _TRACKERS = (
     "dvclive",
 )
 # Importing one of these on the training path is using it, also through a handle (`backend = wandb or trackio`).
-_IMPORTS = {name: name for name in ("wandb", "mlflow", "neptune", "clearml", "aim", "trackio", "swanlab")} | {"comet_ml": "comet"}
+_IMPORTS = {name: name for name in ("wandb", "mlflow", "neptune", "clearml", "aim", "trackio", "swanlab")} | {
+    "comet_ml": "comet"
+}
 _CALLS = (
     ("argparse", re.compile(r"argparse\.(ArgumentParser|\w*Parser)|(.*\.)?ArgumentParser|configargparse\.\w+")),
     ("hydra", re.compile(r"hydra\.(main|initialize\w*|compose|utils\.instantiate|experimental\.\w+)")),
@@ -58,7 +60,9 @@ def experiment_tracking(repository: Repository, path: TrainingPath) -> Signal[tu
             places.setdefault(tracker, Place(file, call.line, "report_to"))
     for file in path.reached.scopes:
         for item in path.graph.python[file].imports:
-            if (name := _IMPORTS.get(item.module.partition(".")[0])) and item.scope in path.reached.scopes[file]:
+            if (name := _IMPORTS.get(item.module.partition(".")[0])) and item.scope in path.reached.scopes[
+                file
+            ]:
                 places.setdefault(name, Place(file, item.line, name))
     if any(loop.kind == "hf_trainer" for loop in path.all_loops):
         for file, config in repository.configs.items():
@@ -83,7 +87,9 @@ def config_driven(repository: Repository, path: TrainingPath) -> Signal[tuple[st
     """How a training or evaluation entry point takes its settings."""
     evaluating = path.evaluating
     if path.training:
-        evaluating = tuple(entry for entry in evaluating if re.search(r"eval|judge", entry.path.rpartition("/")[2]))
+        evaluating = tuple(
+            entry for entry in evaluating if re.search(r"eval|judge", entry.path.rpartition("/")[2])
+        )
     entries = [*path.training, *evaluating]
     reached = Reached(path.graph.python, path.graph.reach(node for entry in entries for node in entry.starts))
     places: dict[str, Place] = {}

@@ -149,7 +149,9 @@ def mixed_precision(repository: Repository, path: TrainingPath) -> Signal[bool]:
     places = [Place(file, call.line) for file, call in path.reached.calls() if _reduces_precision(call)]
     kinds = {loop.kind for loop in path.all_loops}
     for file, command in path.commands:
-        if "accelerate launch" in command.launchers and re.search(r"--mixed_precision[ =](bf16|fp16|fp8)", command.text):
+        if "accelerate launch" in command.launchers and re.search(
+            r"--mixed_precision[ =](bf16|fp16|fp8)", command.text
+        ):
             places.append(Place(file, command.line))
     if kinds & {"hf_trainer", "lightning"}:
         for file, line, name, value in launch_flags(repository, path):
@@ -219,12 +221,14 @@ def gradient_accumulation(repository: Repository, path: TrainingPath) -> Signal[
             *(a.strip("'-").replace("-", "_") for a in call.args[:2] if a.startswith("'-")),
         ]
         steps = words[0] == "step" and re.search(r"accum", call.test, re.I)
-        if steps or any(_ACCUMULATES.search(word) for word in words) or call.name.endswith(("MultiSteps", "accelerator.accumulate")):
+        if (
+            steps
+            or any(_ACCUMULATES.search(word) for word in words)
+            or call.name.endswith(("MultiSteps", "accelerator.accumulate"))
+        ):
             places.append(Place(file, call.line))
     for file, assign in path.reached.assigns():
-        if _ACCUMULATES.search(assign.target.rpartition(".")[2]) and not assign.value.startswith(
-            ("'", '"')
-        ):
+        if _ACCUMULATES.search(assign.target.rpartition(".")[2]) and not assign.value.startswith(("'", '"')):
             places.append(Place(file, assign.line))
     for file in path.reached.scopes:
         if any(_ACCUMULATES.search(name) for name in repository.code[file].attributes):
@@ -235,15 +239,11 @@ def gradient_accumulation(repository: Repository, path: TrainingPath) -> Signal[
                     places.append(Place(file, param.line))
     if any(loop.kind in ("hf_trainer", "lightning") for loop in path.all_loops):
         places += [
-            Place(f, line)
-            for f, line, name, _ in launch_flags(repository, path)
-            if _ACCUMULATES.search(name)
+            Place(f, line) for f, line, name, _ in launch_flags(repository, path) if _ACCUMULATES.search(name)
         ]
         for file, config in repository.configs.items():
             places += [
-                Place(file, s.line)
-                for s in config.settings
-                if _ACCUMULATES.search(s.key.rpartition(".")[2])
+                Place(file, s.line) for s in config.settings if _ACCUMULATES.search(s.key.rpartition(".")[2])
             ]
     return Signal(bool(places), tuple(sorted(set(places), key=lambda p: (p.line is None, p)))[:3])
 
@@ -267,7 +267,9 @@ def evaluation(repository: Repository, path: TrainingPath) -> Signal[bool]:
                 by_name["function"].append(Place(file, scope.line, scope.name))
         for call in facts.calls:
             receiver, _, last = call.name.rpartition(".")
-            if call.name.startswith(_METRICS) or (last in ("evaluate", "validate") and "trainer" in receiver.lower()):
+            if call.name.startswith(_METRICS) or (
+                last in ("evaluate", "validate") and "trainer" in receiver.lower()
+            ):
                 by_name["library"].append(Place(file, call.line))
     places = by_name["function"] + by_name["file"] + by_name["library"]
     return Signal(bool(places), tuple(places[:3]))

@@ -20,7 +20,10 @@ _DOES_NOT_TRAIN = re.compile(
     r"predict\w*|preprocess\w*|download\w*|deploy\w*|serve\w*|server|app|onnx\w*|upload\w*|merge\w*|quantize\w*|release\w*|docs?|conf|setup)(?=[_/.\-]|$)",
     re.I,
 )
-_TOOL = re.compile(r"(^|[_\-])(convert\w*|export\w*|demo\w*|visuali\w*|plot\w*|download\w*|upload\w*|preprocess\w*|release\w*)(?=[_.\-]|$)", re.I)
+_TOOL = re.compile(
+    r"(^|[_\-])(convert\w*|export\w*|demo\w*|visuali\w*|plot\w*|download\w*|upload\w*|preprocess\w*|release\w*)(?=[_.\-]|$)",
+    re.I,
+)
 _EVALUATES = re.compile(
     r"(eval|benchmark|judge|score|test|metric|attack|inference|main|run|generate|predict)", re.I
 )
@@ -129,7 +132,9 @@ class TrainingPath:
         """Stages of a DVC pipeline that a training stage is part of: they run as one, with one set of parameters."""
         stages: set[str] = set()
         for origin, body in self.repository.bodies(DvcFacts):
-            targets = {t for c in body.commands for t in resolve_target(self.repository, self.graph, c, origin)}
+            targets = {
+                t for c in body.commands for t in resolve_target(self.repository, self.graph, c, origin)
+            }
             if targets & {entry.path for entry in self.training}:
                 stages |= targets
         return tuple(entry for entry in self.entries if entry.path in stages)
