@@ -483,7 +483,7 @@ class Lexer:
         if default.re is _ARRAY:
             pieces += value  # its elements are words already
         else:
-            pieces += [Fragment(piece.text, piece.line, not quoted) for piece in value]
+            pieces += [Fragment(piece.text, piece.line or self.line, not quoted) for piece in value]
 
     def _substitution(self, pieces: list[Fragment], at: int) -> None:
         """`$( … )` or backticks stay as written; the commands inside are read, too."""

@@ -42,9 +42,9 @@ class Scope:
         self._ambiguous: set[str] = set()
         self._given_up: set[str] = set()
 
-    def define(self, name: str, text: str, line: int) -> None:
-        """`name` holds `text` before the text starts."""
-        self.set(name, (Fragment(text, line),))
+    def define(self, name: str, text: str) -> None:
+        """`name` holds `text` before the text starts; it counts as standing where it is used."""
+        self.set(name, (Fragment(text, 0),))
 
     def record(self, name: str, text: str, line: int) -> None:
         """Notes an assignment as it is written, whether or not it can be expanded."""

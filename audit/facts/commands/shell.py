@@ -47,7 +47,7 @@ def read_script(
     partial = f"only the first {MAX_CHARS:,} characters were read" if len(text) > MAX_CHARS else ""
     scope = Scope()
     for name, value in (known or {}).items():
-        scope.define(name, value, first_line)
+        scope.define(name, value)
     reader = _Reader(source, scope, 0 if substitutions else MAX_NESTING)
     reader.read(text[:MAX_CHARS], first_line, 0)
     if reader.truncated:

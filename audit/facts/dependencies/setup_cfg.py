@@ -74,7 +74,7 @@ def read_ini(text: str) -> Iterator[Entry]:
             continue
         width = len(line) - len(bare)
         if current is not None and width > indent:
-            current[2].append((re.split(r"\s[#;]", bare, maxsplit=1)[0].rstrip(), number))
+            current[2].append((re.split(r"\s#", bare, maxsplit=1)[0].rstrip(), number))
             continue
         if current is not None:
             yield current
@@ -86,7 +86,7 @@ def read_ini(text: str) -> Iterator[Entry]:
         found = _KEY.match(bare)
         if found is not None:
             indent = width
-            value = re.split(r"\s[#;]", " " + found[2], maxsplit=1)[0].strip()
+            value = re.split(r"\s#", " " + found[2], maxsplit=1)[0].strip()
             current = (section, found[1].strip(), [(value, number)])
     if current is not None:
         yield current

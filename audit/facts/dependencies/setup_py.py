@@ -15,7 +15,7 @@ from audit.facts.model import DependencyFacts, Requirement
 
 MAX_DEPTH = 20
 MAX_ITEMS = 5_000
-_MAX_CHARS = 1_000_000
+_MAX_CHARS = 300_000
 
 Text = tuple[str, int]
 """A string and the line of its literal."""
@@ -23,7 +23,7 @@ Text = tuple[str, int]
 _REQUIREMENTS_FILE = re.compile(
     r"[\w./\\-]*req[\w.-]*\.(?:txt|in)|[\w./\\-]*requirements[\w./\\-]*\.(?:txt|in)", re.IGNORECASE
 )
-_OLD_LIST = re.compile(r"\b(install_requires|tests_require|setup_requires)\s*=\s*\[([^\]]{0,20000})\]")
+_OLD_LIST = re.compile(r"\b(install_requires|tests_require|setup_requires)\s*=\s*\[([^\]]{0,4000})\]")
 _OLD_WORD = re.compile(r"\b(name|license|python_requires)\s*=\s*(['\"])([^'\"\n]{1,200})\2")
 _LITERAL = re.compile(r"(['\"])([^'\"\n]{1,500})\1")
 _SCRIPT = re.compile(r"\s*([\w.-]+)\s*=\s*([\w.]+(?::[\w.]+)?)")
@@ -387,12 +387,15 @@ class _Reader:
 
 def _by_pattern(text: str) -> DependencyFacts:
     requirements: list[Requirement] = []
+    line, counted = 1, 0
     for found in _OLD_LIST.finditer(text):
         if found[1] == "setup_requires":
             continue
         group = "test" if found[1] == "tests_require" else ""
         for literal in _LITERAL.finditer(found[2]):
-            line = text.count("\n", 0, found.start(2) + literal.start()) + 1
+            at = found.start(2) + literal.start()
+            line += text.count("\n", counted, at)
+            counted = at
             requirement = parse_requirement(literal[2], line, group=group)
             if requirement is not None and len(requirements) < MAX_ITEMS:
                 requirements.append(requirement)
