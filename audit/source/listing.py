@@ -5,7 +5,7 @@ a repository.
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from audit.source.blobs import blob_id, stand_in_id
 from audit.source.confined import Confined, read_bounded
@@ -30,12 +30,17 @@ def with_prefix_removed(path: str, prefix: str) -> str:
     return path[len(prefix) :]
 
 
-def set_aside_folder(path: str) -> str | None:
-    """The topmost folder on the way to `path` that a tool made, ending in "/"; None where there is none."""
-    parts = path.split("/")
-    for place, part in enumerate(parts[:-1]):
-        if part in SET_ASIDE:
-            return "/".join(parts[: place + 1]) + "/"
+def set_aside_folder(path: str, environments: Set[str] = frozenset()) -> str | None:
+    """The topmost folder on the way to `path` that a tool made, ending in "/"; None where there is none.
+
+    `environments`: folders, ending in "/", that are known to be virtual environments, whatever their name.
+    """
+    start = 0
+    while (end := path.find("/", start)) >= 0:
+        folder = path[: end + 1]
+        if path[start:end] in SET_ASIDE or folder in environments:
+            return folder
+        start = end + 1
     return None
 
 

@@ -197,6 +197,11 @@ class _Reading:
         self.set_aside: set[str] = set()
         self.converted = 0
         self.uncompared = 0
+        self._environments = frozenset(
+            self._name(path).removesuffix("pyvenv.cfg")
+            for path in listing.untracked
+            if path.endswith(b"/pyvenv.cfg")
+        )
         self._doubtful: list[bytes] = []
 
     def _name(self, path: bytes) -> str:
@@ -285,18 +290,21 @@ class _Reading:
         pointers = self._pointers([path for path in self._doubtful if converted.get(path) == b"lfs"])
         for path in self._doubtful:
             if path in pointers:
-                if pointers[path] != self._sha256(tree, hasher, path):
+                digest = self._sha256(tree, hasher, path)
+                if digest is None:
+                    self.uncompared += 1
+                elif digest != pointers[path]:
                     self.modified.add(self._name(path))
             elif path in converted:
                 self.converted += 1
             else:
                 self.modified.add(self._name(path))
 
-    def _sha256(self, tree: Confined, hasher: Hasher, path: bytes) -> bytes:
+    def _sha256(self, tree: Confined, hasher: Hasher, path: bytes) -> str | None:
         try:
-            return (hasher.digest(path, tree.stat(path), "sha256") or "").encode()
+            return hasher.digest(path, tree.stat(path), "sha256")
         except OSError:
-            return b""
+            return ""
 
     def _converted_paths(self, paths: Iterable[bytes]) -> dict[bytes, bytes]:
         """Paths that an attribute makes Git store in another form, with the attribute's value."""
@@ -313,7 +321,7 @@ class _Reading:
                 found[path] = value
         return found
 
-    def _pointers(self, paths: list[bytes]) -> dict[bytes, bytes]:
+    def _pointers(self, paths: list[bytes]) -> dict[bytes, str]:
         """The SHA-256 that the LFS pointer in the index promises, by path."""
         reader = GitObjectReader(self._repository.git, _LFS_BYTES)
         promised = {}
@@ -322,7 +330,9 @@ class _Reading:
             if isinstance(pointer, bytes) and pointer.startswith(_LFS):
                 for line in pointer.splitlines():
                     if line.startswith(b"oid sha256:"):
-                        promised[to_bytes(entry.path)] = line[len(b"oid sha256:") :].strip()
+                        promised[to_bytes(entry.path)] = (
+                            line[len(b"oid sha256:") :].strip().decode("ascii", "replace")
+                        )
         return promised
 
     def _submodule(self, tree: Confined, path: bytes, name: str, indexed: Indexed) -> Entry:
@@ -340,7 +350,7 @@ class _Reading:
 
     def _untracked(self, tree: Confined, hasher: Hasher, path: bytes) -> Entry | None:
         name = self._name(path)
-        if folder := set_aside_folder(name):
+        if folder := set_aside_folder(name, self._environments):
             self.untracked.add(folder)
             self.set_aside.add(PurePosixPath(folder).name)
             return None

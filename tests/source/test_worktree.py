@@ -405,11 +405,13 @@ def test_folders_of_tools_are_left_out_where_untracked(repo: Repo) -> None:
     repo.write(".venv/lib/a.py")
     repo.write(".venv/lib/b.py")
     repo.write("web/node_modules/c.js")
+    repo.write("tools/my_env/pyvenv.cfg")
+    repo.write("tools/my_env/lib/d.py")
     snapshot = look(repo.path, repo.environ)
     assert list(contents(snapshot)) == ["__pycache__/kept.pyc"]
     assert snapshot.git is not None
-    assert snapshot.git.untracked == (".venv/", "web/node_modules/")
-    assert "Untracked folders that tools make were left out: .venv, node_modules." in snapshot.notes
+    assert snapshot.git.untracked == (".venv/", "tools/my_env/", "web/node_modules/")
+    assert "Untracked folders that tools make were left out: .venv, my_env, node_modules." in snapshot.notes
 
 
 def test_an_untracked_repository_inside_is_named(repo: Repo) -> None:
@@ -583,3 +585,49 @@ def test_settings_that_the_user_gives_are_kept(repo: Repo) -> None:
     opened = open_repository(git.with_variables({"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}))
     assert opened is not None
     assert opened.git.ask("config", "core.fsmonitor") == "false"
+
+
+def test_a_submodule_is_a_target_of_its_own(repo: Repo, tmp_path: Path, environ: dict[str, str]) -> None:
+    other = Repo(tmp_path / "other", environ)
+    other.path.mkdir()
+    other.git("init", "--quiet")
+    commit = other.commit(inner="i\n")
+    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.path), "lib")
+    snapshot = look(repo.path / "lib", environ)
+    assert contents(snapshot) == {"inner": b"i\n"}
+    assert snapshot.git is not None
+    assert (snapshot.git.commit, snapshot.git.modified) == (commit, ())
+
+
+def test_sparse_and_split_indexes(repo: Repo) -> None:
+    for name in ("docs/a.md", "docs/deep/b.md", "src/a.py"):
+        repo.write(name, name)
+    repo.commit()
+    repo.git("sparse-checkout", "set", "--cone", "--sparse-index", "src")
+    snapshot = look(repo.path, repo.environ)
+    assert contents(snapshot) == {"src/a.py": b"src/a.py"}
+    assert [gap.path for gap in snapshot.gaps] == ["docs/a.md", "docs/deep/b.md"]
+    repo.git("sparse-checkout", "disable")
+    repo.git("update-index", "--split-index")
+    repo.write("src/a.py", "changed")
+    snapshot = look(repo.path, repo.environ)
+    assert snapshot.git is not None
+    assert snapshot.git.modified == ("src/a.py",)
+    assert len(snapshot.entries) == 3
+
+
+def test_a_link_to_the_repository_may_be_the_target(repo: Repo, tmp_path: Path) -> None:
+    repo.write("sub/a", "a\n")
+    repo.commit()
+    (tmp_path / "link").symlink_to(repo.path)
+    assert contents(look(tmp_path / "link", repo.environ)) == {"sub/a": b"a\n"}
+    assert contents(look(tmp_path / "link/sub", repo.environ)) == {"a": b"a\n"}
+
+
+def test_two_looks_are_equal(repo: Repo) -> None:
+    for number in range(30):
+        repo.write(f"d{number % 3}/f{number}", f"{number}\n")
+    repo.commit()
+    repo.write("d0/f0", "changed\n")
+    repo.write("new", "n\n")
+    assert look(repo.path, repo.environ) == look(repo.path, repo.environ)
