@@ -1,5 +1,6 @@
 """One audit: what the command, the action and the fleet share."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ import msgspec
 
 import audit as package
 from audit.assess.baseline import Comparison, compare
+from audit.assess.errors import DocumentError
 from audit.assess.gate import FailOn
 from audit.assess.insights import insights
 from audit.assess.risk import risk
@@ -86,7 +88,6 @@ def _config(snapshot: Snapshot) -> "Config | None":
     if entry is None:
         return None
     from audit.assess.config import parse_config
-    from audit.assess.errors import DocumentError
 
     [(_, data)] = snapshot.reader.read([entry])
     if isinstance(data, str):
@@ -133,8 +134,15 @@ def _compared(work: _Work, snapshot: Snapshot, findings: tuple[Finding, ...]) ->
     work.effects.step(f"Reading the baseline {name}")
     with open_snapshot(target, environ=work.effects.environ, progress=work.effects.step) as base:
         refuse_itself(name, base.git.commit if base.git else None, snapshot)
-        found = _suppressed(assess(base, work.inquiry, work.kept), _config(base))
+        found = _suppressed(assess(base, work.inquiry, work.kept), _config_of_baseline(base))
         return _outcome(compare(findings, found, head_blobs=blobs, base_blobs=_blobs(base)), note)
+
+
+def _config_of_baseline(base: Snapshot) -> "Config | None":
+    """The configuration that the baseline had; a mistake in it is mended in the audited state, or said there."""
+    with contextlib.suppress(DocumentError):
+        return _config(base)
+    return None
 
 
 def _outcome(comparison: Comparison, note: str) -> _Outcome:

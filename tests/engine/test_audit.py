@@ -253,3 +253,23 @@ class TestBaseline:
         report = report_of(trainer / "part", tmp_path, baseline="main")
         assert report.coverage.files == 3
         assert report.summary.new is not None
+
+    def test_a_mistake_in_the_baselines_configuration_does_not_matter(self, trainer, tmp_path):
+        write(trainer, {".ml-audit/config.yaml": "nonsense: 1\n"})
+        commit(trainer)
+        git(trainer, "switch", "-q", "-c", "topic")
+        write(trainer, {".ml-audit/config.yaml": "fail_on: never\n"})
+        commit(trainer)
+        assert report_of(trainer, tmp_path, baseline="main").summary.new == 0
+
+    def test_what_a_suppression_says_wrongly_is_new_once(self, trainer, tmp_path):
+        wrong = {".ml-audit/config.yaml": "ignore:\n  - rule: no.such\n    reason: We know.\n"}
+        git(trainer, "switch", "-q", "-c", "topic")
+        write(trainer, wrong)
+        commit(trainer)
+        first = report_of(trainer, tmp_path, baseline="main")
+        assert [f.rule for f in first.findings if f.new] == ["suppression.unknown-rule"]
+        git(trainer, "switch", "-q", "-c", "later")
+        write(trainer, {"notes.txt": "x\n"})
+        commit(trainer)
+        assert report_of(trainer, tmp_path, baseline="topic").summary.new == 0

@@ -24,7 +24,9 @@ ENTRIES = (
 
 
 def test_every_file_is_accounted_for():
-    snapshot = Snapshot("x/y", ENTRIES, MemoryReader(CONTENTS), gaps=(Gap("gone.py", "never fetched"),), notes=("A note.",))
+    snapshot = Snapshot(
+        "x/y", ENTRIES, MemoryReader(CONTENTS), gaps=(Gap("gone.py", "never fetched"),), notes=("A note.",)
+    )
     seen = coverage(snapshot, collect(snapshot, jobs=1, cache=None, now=0))
     assert (seen.files, seen.parsed) == (6, 1)
     assert [gap.path for gap in seen.partial] == ["old.py"]
