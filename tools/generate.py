@@ -88,14 +88,14 @@ def _cell(text: str) -> str:
 def command_reference() -> str:
     parts = ["# Commands\n", "Made from the code by `make generate`.\n"]
     for path, command in _commands():
-        context = click.Context(command, info_name=" ".join(path), max_content_width=100, terminal_width=100)
+        context = _context(command, " ".join(path))
         parts.append(f"## {' '.join(path)}\n\n```text\n{_help(command, context)}\n```\n")
     return "\n".join(parts)
 
 
 def _commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield (PROGRAM,), cli
-    context = click.Context(cli)
+    context = _context(cli, PROGRAM)
     for name in COMMANDS:
         command = cli.get_command(context, name)
         assert command is not None
@@ -104,12 +104,18 @@ def _commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
             yield from (((PROGRAM, name, below), each) for below, each in sorted(command.commands.items()))
 
 
+def _context(command: click.Command, name: str) -> click.Context:
+    return click.Context(
+        command, info_name=name, help_option_names=["-h", "--help"], max_content_width=100, terminal_width=100
+    )
+
+
 def _help(command: click.Command, context: click.Context) -> str:
     return "\n".join(line.rstrip() for line in command.get_help(context).strip().splitlines())
 
 
 def help_block() -> str:
-    context = click.Context(cli, info_name=PROGRAM, max_content_width=100, terminal_width=100)
+    context = _context(cli, PROGRAM)
     return f"```text\n{_help(cli, context)}\n```\n"
 
 

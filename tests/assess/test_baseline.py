@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit.assess.baseline import compare, renames
@@ -103,6 +103,7 @@ FINDINGS = st.lists(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(FINDINGS, FINDINGS)
 def test_nothing_is_lost_or_counted_twice(head, base):
     done = compare(head, base, head_blobs={"a.py": "1", "b.py": "2"}, base_blobs={"a.py": "1", "c.py": "3"})
@@ -113,6 +114,7 @@ def test_nothing_is_lost_or_counted_twice(head, base):
     assert 0 <= done.fixed <= sum(f.status is Status.FAIL for f in base)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(FINDINGS)
 def test_compared_with_itself_nothing_is_new_or_fixed(findings):
     blobs = {"a.py": "1", "b.py": "2", "c.py": "3"}

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit.assess.config import MAX_BYTES, Config, parse_config
@@ -72,6 +72,7 @@ def test_an_alias_bomb_is_refused():
         parse_config("\n".join(lines).encode())
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
 def test_any_bytes_give_a_configuration_or_a_document_error(data):
     try:

@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit.assess.score import WEIGHTS, dimensions, overall
@@ -69,6 +69,7 @@ def test_the_mean_is_weighted_over_what_has_a_score():
 POINTS = st.floats(0, 10).map(lambda x: round(x, 2))
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     st.lists(
         st.tuples(
