@@ -25,6 +25,10 @@ _TALKS_ABOUT = frozenset(
     {"echo", "printf", "which", "type", "alias", "ls", "ln", "cp", "chmod", "grep", "cat", "touch"}
 )
 """Programs that take `python` as a mere word."""
+_VARIABLE = re.compile(r"\$\{?\w+\}?|\$[@*]|\$\{\w+\[@\]\}")
+_PYTHON_VARIABLE = re.compile(
+    r"\$\{?(?:\w*_)?PYTHON(?:3|_?(?:BIN|EXE|CMD|PATH|EXECUTABLE))?\}?", re.IGNORECASE
+)
 _MAX_PEELS = 12
 
 
@@ -143,6 +147,8 @@ def _peel_one(peeled: Peeled) -> bool:
     found = _WHICH.fullmatch(words[0].text)
     if found is not None:
         words[0] = Word(found[1] or found[2], words[0].line)
+    elif _PYTHON_VARIABLE.fullmatch(words[0].text):
+        words[0] = Word("python", words[0].line)
     head = _base(words[0].text.lstrip("!%"))
     if _PYTHON.fullmatch(head):
         return _peel_python(peeled)
@@ -195,6 +201,8 @@ def _skip(peeled: Peeled, rest: list[Word], wrapper: Wrapper, name: str) -> bool
         elif positional:
             positional -= 1
             at += 1
+        elif _is_options(rest, at):
+            at += 1
         else:
             break
     command = rest[at:]
@@ -214,6 +222,14 @@ def _skip(peeled: Peeled, rest: list[Word], wrapper: Wrapper, name: str) -> bool
             command = [Word("python", command[0].line), *command]
     peeled.words = command
     return bool(command)
+
+
+def _is_options(words: Sequence[Word], at: int) -> bool:
+    """Whether the word at `at` is an unknown variable that stands for options: the script follows it."""
+    if _VARIABLE.fullmatch(words[at].text) is None:
+        return False
+    behind = next((w.text for w in words[at + 1 : at + 6] if not _VARIABLE.fullmatch(w.text)), "")
+    return behind.endswith(".py") or behind == "-m" or _PYTHON.fullmatch(_base(behind)) is not None
 
 
 def _values(wrapper: Wrapper, option: str, following: Sequence[Word]) -> int:
@@ -290,6 +306,9 @@ def _peel_runner(peeled: Peeled, head: str) -> bool:
 def _peel_unknown(peeled: Peeled, head: str) -> bool:
     """Some other program in front of `python script.py`: a notifier, a profiler, a queue's own runner."""
     words = peeled.words
+    if len(words) > 1 and _VARIABLE.fullmatch(words[0].text) and words[1].text.endswith(".py"):
+        peeled.words = [Word("python", words[0].line), *words[1:]]
+        return True
     if len(words) < 3 or head in _TALKS_ABOUT or not _PYTHON.fullmatch(_base(words[1].text)):
         return False
     if not (words[2].text.endswith(".py") or words[2].text in {"-m", "-u"}):
@@ -336,7 +355,7 @@ def _python_options(words: Sequence[Word]) -> int:
         text = words[at].text
         if text in _PYTHON_VALUES:
             at += 2
-        elif text.startswith("-") and len(text) > 1 and not _ends_options(text):
+        elif (text.startswith("-") and len(text) > 1 and not _ends_options(text)) or _is_options(words, at):
             at += 1
         else:
             break

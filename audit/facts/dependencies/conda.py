@@ -59,10 +59,16 @@ def extract(text: str) -> Extracted:
             python_line=python_line,
             name=text_of(get(root, "name")),
             invalid=tuple(invalid),
-            conda_export=plain >= 5 and builds * 10 >= plain * 9,
+            conda_export=plain >= 5 and (builds * 10 >= plain * 9 or _without_builds(root, requirements)),
         ),
         partial,
     )
+
+
+def _without_builds(root: yaml.Node | None, requirements: list[Requirement]) -> bool:
+    """Whether `conda env export --no-builds` wrote this: it names its prefix, and gives every package a version."""
+    listed = [r for r in requirements if r.source == "conda"]
+    return get(root, "prefix") is not None and all(r.specifier.startswith("=") for r in listed)
 
 
 def _pip(

@@ -66,7 +66,7 @@ def test_github_workflow() -> None:
         ("--fast", "", 19),
     ]
     assert found.jobs[0].steps[0] == CiStep(name="", uses="actions/checkout@v4", line=9)
-    assert found.jobs[1].steps == (CiStep(name="", uses="org/repo/.github/workflows/x.yml@v1", line=27),)
+    assert found.jobs[1].steps == (CiStep(name="", uses="org/repo/.github/workflows/x.yml@v1", line=28),)
     assert [(r.name, r.exact, r.line, r.source) for r in found.requirements] == [("torch", True, 13, "ci")]
 
 

@@ -60,6 +60,22 @@ def flags(command: Command) -> dict[str, str]:
         ("coverage run -m pytest tests", "python", (), "pytest", True),
         ("ray job submit --working-dir . -- python t.py", "python", (), "t.py", False),
         ("python $(which torchrun) --nproc_per_node 2 t.py", "python", ("torchrun",), "t.py", False),
+        ("torchrun $DISTRIBUTED t.py $ARGS", "python", ("torchrun",), "t.py", False),
+        ("python $OPTIONS -m pkg.t", "python", (), "pkg.t", True),
+        ("$PYTHON t.py", "python", (), "t.py", False),
+        ("${PYTHON:-python3} -m pkg.t", "python3", (), "pkg.t", True),
+        ("$LAUNCHER t.py --lr 1", "python", (), "t.py", False),
+        ("python $SCRIPT --lr 1", "python", (), "$SCRIPT", False),
+        ("if ! python t.py; then :; fi", "python", (), "t.py", False),
+        ("[ -f x ] && { python t.py &> log; }", "python", (), "t.py", False),
+        ("(python t.py >& log)", "python", (), "t.py", False),
+        (
+            "python -m accelerate.commands.launch --num_processes 2 t.py",
+            "python",
+            ("python -m accelerate.commands.launch",),
+            "t.py",
+            False,
+        ),
         ("knocker python t.py", "python", (), "t.py", False),
         ("echo python t.py", "echo", (), "", False),
         ("python -c 'import t'", "python", (), "", False),
@@ -71,7 +87,7 @@ def flags(command: Command) -> dict[str, str]:
 def test_what_is_really_run(
     text: str, program: str, launchers: tuple[str, ...], target: str, module: bool
 ) -> None:
-    command = only(text)
+    command = next(c for c in parse_commands(text) if c.program != ":")
     assert (command.program, command.launchers, command.target, command.module) == (
         program,
         launchers,
