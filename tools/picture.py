@@ -52,7 +52,7 @@ def picture() -> str:
     console = Console(record=True, width=_WIDTH, file=open(os.devnull, "w"), force_terminal=True, _environ={})  # noqa: SIM115, PTH123
     console.print(Text.from_ansi("$ ml-audit .\n" + "\n".join(shown)))
     svg = console.export_svg(title="ml-audit", unique_id="ml-audit")
-    return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.S)
+    return re.sub(r"@font-face \{.*?\}\s*|<!--.*?-->\s*", "", svg, flags=re.S)
 
 
 if __name__ == "__main__":

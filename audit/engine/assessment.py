@@ -23,7 +23,7 @@ from audit.documents.report import Analysis, Coverage, Patterns, Profiles, Quali
 from audit.documents.rule import RuleText
 from audit.documents.signals import Signals
 from audit.facts.cache import FactCache
-from audit.facts.model import FileFacts
+from audit.facts.model import DocsFacts, FileFacts
 from audit.source.snapshot import Snapshot
 
 if TYPE_CHECKING:  # the rules are imported only where they run
@@ -117,6 +117,8 @@ def _rule_facts(rule: "Rule") -> RuleFacts:
 
 def _comments(facts_by_path: Mapping[str, FileFacts]) -> Iterator[Comment]:
     for path, facts in facts_by_path.items():
+        if isinstance(facts.body, DocsFacts):
+            continue  # a document that explains suppressions suppresses nothing
         for ignore in (*facts.ignores, *getattr(facts.body, "ignores", ())):
             yield Comment(path, ignore.line, ignore.rules, ignore.reason)
 

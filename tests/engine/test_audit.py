@@ -148,6 +148,12 @@ def test_a_comment_suppresses_what_stands_on_its_line(trainer, tmp_path):
     assert same.message.endswith("Suppressed: the newest is wanted")
 
 
+def test_a_document_that_explains_suppressions_is_none(trainer, tmp_path):
+    write(trainer, {"docs/usage.md": "Write `# ml-audit: ignore[rule]` on the line.\n"})
+    commit(trainer)
+    assert not any(f.category == "suppression" for f in report_of(trainer, tmp_path).findings)
+
+
 def test_a_mistake_in_the_configuration_is_an_error_with_its_line(trainer, tmp_path):
     write(trainer, {".ml-audit/config.yaml": "ignore:\n  - rule: a.b\n"})
     with pytest.raises(DocumentError, match=r"\.ml-audit/config\.yaml:2: ignore\.0\.reason: is missing"):
