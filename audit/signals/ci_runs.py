@@ -2,7 +2,9 @@
 
 import posixpath
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Final
 
@@ -127,7 +129,11 @@ class CiRuns:
         self.repository = repository
         self.path = path
         self._scripts = dict(repository.bodies(ScriptFacts))
-        self._seen: set[tuple[str, str]] = set()
+        self._by_name: dict[str, list[str]] = defaultdict(list)
+        for script in sorted(self._scripts):
+            self._by_name[posixpath.basename(script)].append(script)
+        self._known: dict[tuple[str, str], bool] = {}
+        self._rules: dict[str, dict[str, list[tuple[tuple[str, ...], list[Command]]]]] = {}
 
     def places(self) -> tuple[Place, ...]:
         """The steps that run tests, then those that run the code itself; each with the command."""
@@ -136,7 +142,6 @@ class CiRuns:
             if _is_session_file(path):
                 continue
             for step in (step for job in facts.jobs for step in job.steps):
-                self._seen.clear()
                 if hit := self._step(path, step):
                     found.append((not _means_test([hit.note]), hit))
         return tuple(dict.fromkeys(hit for _, hit in sorted(found)))
@@ -172,10 +177,20 @@ class CiRuns:
     # Scripts and tasks --------------------------------------------------------------------------------------------
 
     def _script(self, command: Command, origin: str, depth: int) -> bool:
-        path = self._find(command.target, origin, self._scripts)
-        if path is None or not self._enter(path, ""):
+        path = self._find(command.target, origin)
+        if path is None:
             return False
-        return any(self.runs(inner, path, depth + 1) for inner in self._scripts[path].commands)
+        return self._once((path, ""), lambda: self._any(self._scripts[path].commands, path, depth))
+
+    def _any(self, commands: Iterable[Command], origin: str, depth: int) -> bool:
+        return any(self.runs(command, origin, depth + 1) for command in commands)
+
+    def _once(self, key: tuple[str, str], answer: Callable[[], bool]) -> bool:
+        """The answer for a script or rule, found once; what calls itself adds nothing to it."""
+        if key not in self._known:
+            self._known[key] = False
+            self._known[key] = answer()
+        return self._known[key]
 
     def _task(self, program: str, command: Command, depth: int) -> bool:
         if program == "tox":
@@ -212,19 +227,30 @@ class CiRuns:
 
     def _rule(self, path: str, target: str, depth: int) -> bool:
         """Whether a rule of a Makefile, or one that it needs, runs tests."""
-        if depth > _DEPTH or not self._enter(path, target):
+        if depth > _DEPTH:
             return False
-        script = self._scripts[path]
-        starts = sorted(line for _, _, line in script.rules)
-        for name, needs, line in script.rules:
-            if name != target:
-                continue
-            end = next((start for start in starts if start > line), 1 << 31)
-            if any(line <= c.line < end and self.runs(c, path, depth + 1) for c in script.commands):
-                return True
-            if any(self._rule(path, need, depth + 1) for need in needs):
+        return self._once((path, target), lambda: self._rule_runs(path, target, depth))
+
+    def _rule_runs(self, path: str, target: str, depth: int) -> bool:
+        for needs, commands in self._recipes(path).get(target, ()):
+            if self._any(commands, path, depth) or any(self._rule(path, need, depth + 1) for need in needs):
                 return True
         return False
+
+    def _recipes(self, path: str) -> dict[str, list[tuple[tuple[str, ...], list[Command]]]]:
+        """A Makefile's rules by target: (prerequisites, commands)."""
+        if path not in self._rules:
+            script = self._scripts[path]
+            starts = sorted({line for _, _, line in script.rules})
+            by_start: dict[int, list[Command]] = defaultdict(list)
+            for command in script.commands:
+                at = bisect_right(starts, command.line)
+                by_start[starts[at - 1] if at else 0].append(command)
+            rules: dict[str, list[tuple[tuple[str, ...], list[Command]]]] = defaultdict(list)
+            for name, needs, line in script.rules:
+                rules[name].append((needs, by_start[line]))
+            self._rules[path] = dict(rules)
+        return self._rules[path]
 
     def _session(self, file: str, names: list[str], depth: int) -> bool:
         """Whether the sessions `names` of tox or nox run tests; without a name all of them."""
@@ -243,21 +269,17 @@ class CiRuns:
             self.runs(c, file, depth + 1) for job in chosen for step in job.steps for c in step.commands
         )
 
-    def _enter(self, path: str, part: str) -> bool:
-        if (path, part) in self._seen:
-            return False
-        self._seen.add((path, part))
-        return True
-
-    def _find(self, target: str, origin: str, files: Iterable[str]) -> str | None:
-        """The file that a script's path means: from the root, from the folder of the file that says it, or by its end."""
+    def _find(self, target: str, origin: str) -> str | None:
+        """The script that a path means: from the root, from the folder of the file that says it, or by its end."""
         target = target.lstrip("./")
+        if not target:
+            return None
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(origin), target))
-        known = set(files)
         for candidate in (target, beside):
-            if candidate in known:
+            if candidate in self._scripts:
                 return candidate
-        return next((path for path in sorted(known) if path.endswith("/" + target)), None) if target else None
+        alike = self._by_name.get(posixpath.basename(target), ())
+        return next((path for path in alike if path.endswith("/" + target)), None)
 
     # The repository's own code --------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from audit.documents.signals import CriticalDependency, Signal
 from audit.facts.classify import is_docs_path, is_test_path
 from audit.facts.kinds import Kind
 from audit.facts.model import ContainerFacts, DependencyFacts, LockFacts, Requirement, VersionFacts
-from audit.signals.imports import distributions_of, imported_packages
+from audit.signals.imports import distributions_of
 from audit.signals.knowledge import knowledge
 from audit.signals.repository import Repository, place
 
@@ -30,10 +30,10 @@ _VERSION_ORDER: Final = (
 
 
 class _Source(msgspec.Struct, frozen=True, order=True):
-    """How much a file's word about a dependency weighs: by what it is, then by its depth."""
+    """How much a file's word about a dependency weighs: by what it is, then by whether it speaks for a part alone."""
 
     rank: int
-    depth: int
+    part: int
 
 
 class _Declaration(msgspec.Struct, frozen=True):
@@ -191,7 +191,7 @@ def _needed_critical(repository: Repository) -> dict[str, tuple[str, ...]]:
     own = _own_names(repository)
     return {
         name: distributions
-        for name, item in imported_packages(repository).items()
+        for name, item in repository.imported.items()
         if item.needed
         and (distributions := distributions_of(name))
         and _critical_of(distributions)
@@ -224,7 +224,7 @@ _MANIFEST, _CONTAINER, _SCRIPT, _README, _IMAGE, _DOCS, _NOTEBOOK = range(7)
 def critical_dependencies(repository: Repository) -> Signal[dict[str, CriticalDependency]]:
     """The packages that the experiment's numbers depend on: how each is declared, and whether that is one version.
 
-    Of several declarations those in the weightiest files decide (manifests near the root before deeper ones, then
+    Of several declarations those in the weightiest files decide (manifests at the top before those of parts, then
     containers, scripts, README, documents, notebooks); all of them are told.
     """
     own = _own_names(repository)
@@ -239,7 +239,7 @@ def critical_dependencies(repository: Repository) -> Signal[dict[str, CriticalDe
         places[name] = place(
             rows[0].path, rows[0].requirement.line, f"{name} {_spelled(rows[0].requirement)}"
         )
-    for name, item in imported_packages(repository).items():
+    for name, item in repository.imported.items():
         distributions = [_canonical(each) for each in distributions_of(name)]
         if not own.isdisjoint(distributions) or any(each in declarations for each in distributions):
             continue
@@ -271,7 +271,7 @@ def _declarations(repository: Repository) -> dict[str, list[_Declaration]]:
 
 def _all_declarations(repository: Repository) -> Iterator[_Declaration]:
     def rows(rank: int, path: str, requirements: Iterable[Requirement], where: str) -> Iterator[_Declaration]:
-        source = _Source(rank, path.count("/") if rank == _MANIFEST else 0)
+        source = _Source(rank, int(rank == _MANIFEST and not _stands_at_the_top(path)))
         yield from (_Declaration(source, path, requirement, where) for requirement in requirements)
 
     for path, manifest in manifests(repository).items():
@@ -305,6 +305,22 @@ def _brought(container: ContainerFacts) -> Iterator[Requirement]:
                 else f"{image.image}:{image.tag or 'latest'}"
             )
             yield Requirement(package, written, bool(image.digest), image.line, source="docker")
+
+
+def _stands_at_the_top(path: str) -> bool:
+    """Whether a manifest lies at the root or in a folder for such lists at the root."""
+    folder = path.rpartition("/")[0].lower()
+    return folder in (
+        "",
+        "requirements",
+        "requirement",
+        "reqs",
+        "envs",
+        "environments",
+        "environment",
+        "conda",
+        "install",
+    )
 
 
 def _deciding(rows: list[_Declaration]) -> list[_Declaration]:

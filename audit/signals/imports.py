@@ -26,11 +26,11 @@ def imported_packages(repository: Repository) -> dict[str, Imported]:
 
     A name with a distribution of its own below a shared one (`google.genai`) is told whole.
     """
-    index = ModuleIndex(repository.python)
+    outside = _Outside(repository)
     found: dict[str, Imported] = {}
     for path, facts in _sources(repository):
         shown = is_example_path(path)
-        for name, line, guarded in _outside(path, facts, index):
+        for name, line, guarded in outside.imports(path, facts):
             needed = not guarded and not shown
             known = found.get(name)
             if known is None or (needed and not known.needed):
@@ -53,21 +53,31 @@ def _sources(repository: Repository) -> Iterator[tuple[str, PythonFacts]]:
             yield path, notebook.code
 
 
-def _outside(path: str, facts: PythonFacts, index: ModuleIndex) -> Iterator[tuple[str, int, bool]]:
+class _Outside:
+    """Tells imports that lead out of the repository; what a folder's files mean by a name is found once."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._index = ModuleIndex(repository.python)
+        self._names: dict[tuple[str, str], str] = {}
+
+    def imports(self, path: str, facts: PythonFacts) -> Iterator[tuple[str, int, bool]]:
+        """(import name, line, guarded) of each import from outside."""
+        folder = path.rpartition("/")[0]
+        for item in facts.imports:
+            if not item.module or item.module.startswith("."):
+                continue
+            full = f"{item.module}.{item.name}" if item.name and item.name != "*" else item.module
+            name = self._names.get((folder, full))
+            if name is None:
+                within = self._index.resolve(item.module, path)[0] is not None
+                name = self._names[folder, full] = "" if within else _package(full)
+            if name:
+                yield name, item.line, item.guarded
+
+
+def _package(full: str) -> str:
+    """The import name that has a distribution of its own: `google.genai` whole, else the first part."""
     known: Mapping[str, tuple[str, ...]] = knowledge().distributions
-    for item in facts.imports:
-        if item.module.startswith(".") or not item.module:
-            continue
-        if index.resolve(item.module, path)[0] is not None:
-            continue
-        full = f"{item.module}.{item.name}" if item.name and item.name != "*" else item.module
-        parts = full.split(".")
-        whole = next(
-            (
-                ".".join(parts[:size])
-                for size in (3, 2)
-                if ".".join(parts[:size]) in known and size <= len(parts)
-            ),
-            "",
-        )
-        yield whole or parts[0], item.line, item.guarded
+    parts = full.split(".")
+    longer = (".".join(parts[:size]) for size in range(min(3, len(parts)), 1, -1))
+    return next((name for name in longer if name in known), parts[0])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from audit.documents.place import Place
 from audit.facts.classify import is_docs_path, is_test_path, is_vendored_path
@@ -20,6 +20,9 @@ from audit.facts.model import (
     ScriptFacts,
 )
 from audit.source.snapshot import EntryKind, Snapshot
+
+if TYPE_CHECKING:
+    from audit.signals.imports import Imported
 
 B = TypeVar("B")
 
@@ -73,6 +76,13 @@ class Repository:
     def code(self) -> dict[str, PythonFacts]:
         """The repository's own Python files that are neither tests nor documentation."""
         return {p: f for p, f in self.python.items() if not is_test_path(p) and not is_docs_path(p)}
+
+    @cached_property
+    def imported(self) -> "dict[str, Imported]":
+        """Packages from outside that the repository's own code imports, by import name."""
+        from audit.signals.imports import imported_packages
+
+        return imported_packages(self)
 
     @cached_property
     def notebooks(self) -> dict[str, NotebookFacts]:

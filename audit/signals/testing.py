@@ -36,6 +36,7 @@ _SPEED: Final = re.compile(
     r"(?:^|_)(?:inference_(?:time|speed)|train(?:ing)?_speed|speed_?test|speed_(?:comparison|benchmark)|perf_?test|"
     r"(?:measure|test|eval|compute|get|profile|compare)_(?:inference_)?(?:speed|fps|latency|throughput|runtime))(?:_|$)"
 )
+_WORTH_A_LOOK: Final = re.compile(r"bench|asv\.conf|speed|throughput|latency|perf|inference.time|fps|runtime")
 _BARE_SPEED: Final = re.compile(r"(?:^|_)(?:throughput|latency)(?:_|$)")
 # Folders in which the word means a set of data or tasks, and a verb that makes one.
 _TASK_FOLDERS: Final = frozenset(
@@ -161,7 +162,10 @@ def _imports_a_runner(facts: PythonFacts) -> bool:
 
 def _benchmark_rank(path: str, repository: Repository) -> int:
     """How plainly a file is a benchmark: 1 by its own name, 2 by its folder's, 0 not at all."""
-    *folders, name = path.lower().split("/")
+    path_lower = path.lower()
+    if not _WORTH_A_LOOK.search(path_lower):
+        return 0
+    *folders, name = path_lower.split("/")
     stem, _, extension = name.rpartition(".")
     if name == "asv.conf.json":
         return 1
