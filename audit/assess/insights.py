@@ -1,10 +1,12 @@
 """Sentences that follow from the evidence: where the repository stands, what to do first, and what only shows when signals are seen together."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from audit.assess.score import WEIGHTS
 from audit.documents.finding import Finding, Severity, Status
 from audit.documents.report import Dimension, Dimensions
+from audit.documents.rule import RuleText
 from audit.documents.signals import Signals
 
 _NAMES = {
@@ -22,9 +24,11 @@ _WEAK = 6.0
 _FIRST_STEPS = 3
 
 
-def insights(parts: Dimensions, findings: Sequence[Finding], signals: Signals) -> tuple[str, ...]:
+def insights(
+    parts: Dimensions, findings: Sequence[Finding], signals: Signals, texts: Mapping[str, RuleText]
+) -> tuple[str, ...]:
     """At most a dozen sentences, the same for the same evidence. No model and no chance is asked."""
-    return (*_standing(parts), *_first_steps(parts, findings), *_combinations(signals))
+    return (*_standing(parts), *_first_steps(parts, findings, texts), *_combinations(signals))
 
 
 def _standing(parts: Dimensions) -> Iterator[str]:
@@ -47,13 +51,16 @@ def _weakness(name: str, part: Dimension) -> str:
     return f"{_NAMES[name]} ({part.score:.1f}{because})"
 
 
-def _first_steps(parts: Dimensions, findings: Sequence[Finding]) -> Iterator[str]:
+def _first_steps(
+    parts: Dimensions, findings: Sequence[Finding], texts: Mapping[str, RuleText]
+) -> Iterator[str]:
     """The failing rules whose mending lifts the score most; a critical one first, whatever it costs."""
     gain = {
         loss.rule: loss.points * getattr(parts, name).weight
         for name in WEIGHTS
         for loss in getattr(parts, name).why
     }
+    count = Counter(finding.rule for finding in findings if finding.status is Status.FAIL)
     first: dict[str, Finding] = {}
     for finding in findings:
         if finding.status is Status.FAIL and (
@@ -66,6 +73,8 @@ def _first_steps(parts: Dimensions, findings: Sequence[Finding]) -> Iterator[str
     steps = [f for f in order if f.severity is not Severity.INFO or gain.get(f.rule)][:_FIRST_STEPS]
     for number, finding in enumerate(steps):
         mend = finding.fix.text if finding.fix and finding.fix.text else finding.message
+        if (times := count[finding.rule]) > 1 and finding.rule in texts:
+            mend = f"{texts[finding.rule].fix} ({times} findings)"
         yield f"{('Do first', 'Then', 'Then')[number]} ({finding.rule}): {mend}"
 
 

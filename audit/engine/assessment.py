@@ -17,7 +17,7 @@ import msgspec
 
 import audit
 from audit.assess.score import Cost
-from audit.assess.suppression import Comment
+from audit.assess.suppression import TEXTS, Comment
 from audit.documents.finding import Finding
 from audit.documents.report import Analysis, Coverage, Patterns, Profiles, Quality
 from audit.documents.rule import RuleText
@@ -50,6 +50,11 @@ class Assessment(msgspec.Struct, frozen=True):
     coverage: Coverage
     comments: tuple[Comment, ...]
     rules: dict[str, RuleFacts]
+
+    @property
+    def texts(self) -> dict[str, RuleText]:
+        """The words of every rule by its id, those about suppressions too."""
+        return {name: rule.text for name, rule in self.rules.items()} | dict(TEXTS)
 
 
 class Inquiry(msgspec.Struct, frozen=True):

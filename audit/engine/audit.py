@@ -16,7 +16,6 @@ from audit.assess.gate import FailOn
 from audit.assess.insights import insights
 from audit.assess.risk import risk
 from audit.assess.score import dimensions, overall
-from audit.assess.suppression import TEXTS as SUPPRESSION_TEXTS
 from audit.assess.suppression import suppress
 from audit.documents.finding import Finding, Severity, Status
 from audit.documents.report import SCHEMA_VERSION, Report, Summary, Tool
@@ -67,8 +66,7 @@ def audit(options: Options, effects: Effects) -> Audited:
         assessment = assess(snapshot, work.inquiry, kept)
         outcome = _compared(work, snapshot, _suppressed(assessment, config))
     report = _report(snapshot, assessment, outcome, work.inquiry)
-    texts = {name: rule.text for name, rule in assessment.rules.items()} | dict(SUPPRESSION_TEXTS)
-    return Audited(report, texts, FailOn(config.fail_on) if config and config.fail_on else None)
+    return Audited(report, assessment.texts, FailOn(config.fail_on) if config and config.fail_on else None)
 
 
 @contextmanager
@@ -176,7 +174,7 @@ def _report(snapshot: Snapshot, assessment: Assessment, outcome: _Outcome, inqui
         signals=assessment.signals,
         profiles=assessment.profiles,
         findings=findings,
-        insights=insights(parts, findings, assessment.signals),
+        insights=insights(parts, findings, assessment.signals, assessment.texts),
         summary=_summary(outcome),
         coverage=coverage,
     )

@@ -1,11 +1,13 @@
 from audit.assess.insights import insights
 from audit.assess.score import dimensions
 from audit.documents.finding import Fix, Severity, Status
+from audit.documents.rule import RuleText
 from audit.documents.signals import Checkpoint, CriticalDependency, HubCalls
 from tests.assess.samples import cost, finding
 from tests.report.samples import signals
 
 RULES = {"a.one": cost(), "a.two": cost(points=5.0), "b.one": cost("data", 1.0), "t.one": cost("testing")}
+TEXTS = {"a.one": RuleText("One", "why", "Mend all of them.")}
 QUIET = {
     "seed_control": (),
     "tests": False,
@@ -16,7 +18,7 @@ QUIET = {
 
 
 def said(findings=(), **values):
-    return insights(dimensions(findings, RULES), findings, signals(**(QUIET | values)))
+    return insights(dimensions(findings, RULES), findings, signals(**(QUIET | values)), TEXTS)
 
 
 def test_where_it_stands_and_what_comes_first():
@@ -89,3 +91,8 @@ def test_combinations():
 def test_the_same_evidence_gives_the_same_sentences_in_any_order():
     found = [finding("a.one"), finding("a.two"), finding("b.one")]
     assert said(found) == said(list(reversed(found)))
+
+
+def test_of_several_findings_of_one_rule_the_general_mend_is_said():
+    found = [finding("a.one", message="First."), finding("a.one", message="Second.")]
+    assert "Do first (a.one): Mend all of them. (2 findings)" in said(found)
