@@ -1,0 +1,6 @@
+"""Kinds of experiment: what each requires, and which of them a repository holds."""
+
+from audit.profiles.definitions import Profile, profiles, resolve
+from audit.profiles.detect import detect
+
+__all__ = ["Profile", "detect", "profiles", "resolve"]
