@@ -32,10 +32,17 @@ def progress(*, quiet: bool) -> Iterator[Shown]:
     )
     # No thread refreshes it: worker processes are started by forking, and a fork of a threaded process may hang.
     with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
-        task = bar.add_task("", total=None)
+        task = bar.add_task("", total=None, visible=False)
 
         def step(sentence: str) -> None:
-            bar.update(task, description=terminal(sentence, 100), total=None, completed=0, refresh=True)
+            bar.update(
+                task,
+                description=terminal(sentence, 100),
+                total=None,
+                completed=0,
+                visible=True,
+                refresh=True,
+            )
 
         def files(done: int, total: int) -> None:
             bar.update(task, description="Reading files", total=total, completed=done, refresh=True)
