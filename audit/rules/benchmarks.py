@@ -17,8 +17,14 @@ def present(context: Context) -> Iterable[Outcome]:
         yield passed("There is benchmark code.", *capped(signal.evidence))
     elif not context.repository.code:
         yield not_applicable("The repository holds no Python code of its own.")
+    elif context.signals.training_loop.value == "none" and context.signals.evaluation.value:
+        yield passed(
+            "Measuring is what this repository's own code does.", *capped(context.signals.evaluation.evidence)
+        )
     else:
-        yield failed("No script measures speed or quality in a way that others could repeat.")
+        yield failed(
+            "There is no benchmark: no script measures speed, or compares results with those of earlier versions."
+        )
 
 
 def documented(context: Context) -> Iterable[Outcome]:
@@ -33,7 +39,7 @@ def documented(context: Context) -> Iterable[Outcome]:
         yield passed("A document, script or CI job runs the benchmarks.", place)
     else:
         yield failed(
-            "No document, script or CI job says how the benchmarks are run.", *capped(signal.evidence)
+            "No command in a document, script or CI job runs the benchmarks.", *capped(signal.evidence)
         )
 
 

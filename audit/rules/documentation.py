@@ -1,17 +1,14 @@
 """What a stranger reads first: how to install, run and train, whether it is true, and on what terms."""
 
-import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from urllib.parse import unquote
 
 from audit.documents.finding import Severity
 from audit.documents.place import Place
-from audit.facts.classify import is_test_path
 from audit.facts.model import Command, DocsFacts
-from audit.rules.flags import accepted, accepts, spelling
+from audit.rules.claims import broken_links, guides, missing_files, unknown_flags
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, not_checked, passed
-from audit.rules.wording import OUTCOME_LIMIT, capped, listed
+from audit.rules.wording import capped, listed
 from audit.signals.repository import Repository
 from audit.signals.training_path import resolve_target
 
@@ -20,7 +17,8 @@ _NO_TRAINING = "Nothing in this repository trains a model."
 _NO_CODE = "The repository holds no code of its own."
 _INSTALLS = re.compile(
     r"(?:^|[\s/&;])(?:pip3?|uv|conda|mamba|micromamba|poetry|pdm|pixi|pipenv|npm|rye)\s+(?:pip\s+|env\s+|-[\w-]+\s+)*(?:install|sync|create|update|add)\b"
-    r"|setup\.py\s+(?:install|develop)|docker\s+(?:build|pull|run)|docker[ -]compose\s+|make\s+(?:install|setup|build|env)|install\w*\.sh|setup\w*\.sh|python\S*\s+-m\s+pip\s"
+    r"|setup\.py\s+(?:install|develop)|docker\s+(?:build|pull|run)|docker[ -]compose\s+|make\s+(?:install|setup|build|env)|install\w*\.sh|setup\w*\.sh"
+    r"|python\S*\s+-m\s+pip\s"
 )
 
 
@@ -34,22 +32,6 @@ def _not_read(repository: Repository) -> Outcome | None:
         f"{path} was not read: {facts.partial if facts and facts.partial else 'it is no text that is known'}.",
         Place(path),
     )
-
-
-def _guides(repository: Repository) -> dict[str, DocsFacts]:
-    """The documents that a user is meant to follow: the README first, then those beside it and in documentation folders."""
-    readme = repository.readme
-    found = {
-        path: body
-        for path, body in repository.docs.items()
-        if not is_test_path(path) and not _CHANGES.search(path.lower())
-    }
-    return dict(sorted(found.items(), key=lambda item: (item[0] != readme, item[0].count("/"), item[0])))
-
-
-_CHANGES = re.compile(
-    r"(?:^|/)(?:change(?:log|s)|history|news|releases?|contributing|code_of_conduct|security|authors|todo|blog|migration|license)[^/]*$"
-)
 
 
 def readme(context: Context) -> Iterable[Outcome]:
@@ -68,7 +50,7 @@ def install(context: Context) -> Iterable[Outcome]:
     if not repository.code and not repository.notebooks:
         yield not_applicable(_NO_CODE)
         return
-    for path, body in _guides(repository).items():
+    for path, body in guides(repository).items():
         place = _install_place(path, body)
         if place is not None:
             yield passed(f"{path} says how to install what is needed.", place)
@@ -96,7 +78,7 @@ def usage(context: Context) -> Iterable[Outcome]:
     if not repository.code and not repository.notebooks:
         yield not_applicable(_NO_CODE)
         return
-    for path, body in _guides(repository).items():
+    for path, body in guides(repository).items():
         place = next((Place(path, c.line) for c in body.commands if _runs(c)), None)
         place = place or next((Place(path, line) for _, line in body.code), None)
         place = place or next(
@@ -138,19 +120,20 @@ def training(context: Context) -> Iterable[Outcome]:
         return
     scripts = {entry.path for entry in context.path.training}
     consoles = {name for body in repository.manifests.values() for name in body.scripts}
-    for path, body in _guides(repository).items():
+    for path, body in guides(repository).items():
         for command in body.commands:
             hits = command.target and scripts.intersection(
                 resolve_target(repository, context.path.graph, command, path)
             )
             if (
                 hits
+                or _runs_a_pipeline(command)
                 or command.program in consoles
                 or (command.target.endswith((".sh", ".slurm", ".sbatch")) and "train" in command.text.lower())
             ):
                 yield passed(f"{path} gives the command that trains.", Place(path, command.line))
                 return
-    for path, body in _guides(repository).items():
+    for path, body in guides(repository).items():
         line = next((line for topic, line in body.topics if topic == "training"), None)
         if line is not None:
             yield failed(
@@ -165,214 +148,12 @@ def training(context: Context) -> Iterable[Outcome]:
     )
 
 
-# What the documents say that is not so --------------------------------------------------------------------------------
-
-_PLACEHOLDER = re.compile(
-    r"[$<>{}*\[\]%…|]|\.\.\.|(?:^|[/_-])(?:your|my|some|path|xxx+|foo|bar|any)(?:[/_.-]|$)|(?:^|/)(?:script|file|program|example|code|app|hello|filename|name|module)\.\w+$",
-    re.I,
-)
-_FETCHED = re.compile(
-    r"\b(?:wget|curl|cp|mv|ln|git\s+clone|unzip|tar|cat|touch|vim|nano|echo|tee|svn|gdown|hf|huggingface-cli|jupyter)\b"
-)
-_SHELL_FILES = (".py", ".sh")
-
-
-def missing_files(context: Context) -> Iterable[Outcome]:
-    repository = context.repository
-    names = {path.rpartition("/")[2] for path in repository.paths}
-    looked = 0
-    missing: list[Outcome] = []
-    for path, command in _stated_commands(repository):
-        target = command.target
-        if (
-            command.module
-            or not target.endswith(_SHELL_FILES)
-            or target.startswith(("/", "~", "..", "http"))
-            or _PLACEHOLDER.search(target)
-        ):
-            continue
-        looked += 1
-        if target.rpartition("/")[2] in names:
-            continue
-        missing.append(
-            failed(
-                f"{path}:{command.line} runs {target}, and no file of that name is in the repository.",
-                Place(path, command.line),
-                fix="Name the file that is meant, or add it.",
-                key=target,
-            )
-        )
-    yield from _few(missing, "further commands run a file that is not there")
-    if not looked:
-        yield not_applicable("No document and no script runs a file.")
-    elif not missing:
-        yield passed("Every file that documents and scripts run is there.")
-
-
-def _stated_commands(repository: Repository) -> Iterator[tuple[str, Command]]:
-    """Commands that are about this repository: of READMEs and guides outside of documentation sites, of scripts and Makefiles."""
-    for path, body in _guides(repository).items():
-        if path.startswith(("docs/", "doc/", "documentation/", "website/")):
-            continue
-        foreign_from = _foreign_parts(repository, body)
-        fetched = {
-            word
-            for command in body.commands
-            if _FETCHED.search(command.text)
-            for word in re.split(r"[\s/'\"=]+", command.text)
-        }
-        for command in body.commands:
-            if (
-                not any(start <= command.line < end for start, end in foreign_from)
-                and command.target.rpartition("/")[2] not in fetched
-            ):
-                yield path, command
-    for path, script in repository.scripts.items():
-        moved = any(
-            command.program in ("cd", "pushd") or command.text.startswith("git clone")
-            for command in script.commands
-        )
-        made = " ".join(command.text for command in script.commands if _FETCHED.search(command.text))
-        for command in script.commands:
-            if not moved and command.target.rpartition("/")[2] not in made:
-                yield path, command
-
-
-def _foreign_parts(repository: Repository, body: DocsFacts) -> list[tuple[int, int]]:
-    """Line ranges of a document that work in another repository: from a `git clone` or `cd` elsewhere to the next heading."""
-    own = repository.snapshot.repository.rpartition("/")[2].lower()
-    folders = {part.lower() for path in repository.paths for part in path.split("/")[:-1]} | {own}
-    parts = []
-    for command in body.commands:
-        words = command.text.split()
-        if (words[:2] == ["git", "clone"] and f"/{own}" not in command.text.lower()) or (
-            words[:1] == ["cd"]
-            and len(words) > 1
-            and words[1].strip("'\"").rstrip("/").rpartition("/")[2].lower()
-            not in folders | {"..", ".", "-", ""}
-        ):
-            pass
-        else:
-            continue
-        end = next((line for _, _, line in body.headings if line > command.line), 10**9)
-        parts.append((command.line, end))
-    return parts
-
-
-def unknown_flags(context: Context) -> Iterable[Outcome]:
-    repository, graph = context.repository, context.path.graph
-    known: dict[str, object] = {}
-    looked = 0
-    wrong: list[Outcome] = []
-    for path, command in _stated_commands(repository):
-        if not command.target or not command.flags:
-            continue
-        scripts = resolve_target(repository, graph, command, path)
-        if len(scripts) != 1 or scripts[0] not in repository.code:
-            continue
-        script = scripts[0]
-        if script not in known:
-            known[script] = accepted(script, graph)
-        flags = known[script]
-        if flags is None:
-            continue
-        looked += 1
-        for flag in command.flags:
-            name = spelling(flag.name)
-            if re.fullmatch(r"--?[A-Za-z][\w.-]*", name) and not accepts(flags, name):  # type: ignore[arg-type]
-                wrong.append(
-                    failed(
-                        f"{path}:{flag.line or command.line} passes {name} to {script}, which defines no such flag and stops with an error.",
-                        Place(path, flag.line or command.line),
-                        Place(script, flags[0].line if flags else None, "where the script defines its flags"),  # type: ignore[index]
-                        fix=f"Correct the command, or define {name} in {script}.",
-                        key=f"{script} {name}",
-                    )
-                )
-    yield from _few(_first_of_each(wrong), "further documented flags are not defined")
-    if not looked:
-        yield not_applicable(
-            "No documented command passes flags to a script whose flags can be told for certain."
-        )
-    elif not wrong:
-        yield passed(
-            "Every flag in documented commands is defined by its script, as far as its parser can be read."
-        )
-
-
-def _first_of_each(outcomes: list[Outcome]) -> list[Outcome]:
-    """One outcome a file and key: a document that repeats a wrong flag is mended in one go."""
-    seen: dict[tuple[str, str], Outcome] = {}
-    for each in outcomes:
-        seen.setdefault((each.evidence[0].path, each.key), each)
-    return list(seen.values())
-
-
-def _few(outcomes: list[Outcome], rest: str) -> Iterator[Outcome]:
-    yield from outcomes[:OUTCOME_LIMIT]
-    if len(outcomes) > OUTCOME_LIMIT:
-        yield failed(f"{len(outcomes) - OUTCOME_LIMIT} {rest}.", key="more")
-
-
-def broken_links(context: Context) -> Iterable[Outcome]:
-    repository = context.repository
-    folders = {path[:at] for path in repository.paths for at in _slashes(path)}
-    hidden = {gap.path for gap in repository.snapshot.gaps} | {
-        entry.path for entry in repository.snapshot.entries
-    }
-    looked = 0
-    broken: list[Outcome] = []
-    for path, body in _guides(repository).items():
-        if not path.lower().endswith((".md", ".markdown")) or path.startswith(
-            ("docs/", "doc/", "website/", "documentation/")
-        ):
-            continue  # a site generator gives links in its sources another meaning
-        for target, line in body.links:
-            file = _linked_file(path, target)
-            if file is None:
-                continue
-            looked += 1
-            if (
-                file in hidden
-                or file in folders
-                or any(file + end in hidden for end in (".md", ".html", "/README.md"))
-            ):
-                continue
-            broken.append(
-                failed(
-                    f"{path}:{line} links to {file}, which is not in the repository.",
-                    Place(path, line),
-                    key=file,
-                )
-            )
-    yield from _few(_first_of_each(broken), "further links lead nowhere")
-    if not looked:
-        yield not_applicable("No document links to a file of the repository.")
-    elif not broken:
-        yield passed("Every file that documents link to is there.")
-
-
-def _slashes(path: str) -> Iterator[int]:
-    at = path.find("/")
-    while at >= 0:
-        yield at
-        at = path.find("/", at + 1)
-
-
-def _linked_file(origin: str, target: str) -> str | None:
-    """The file of the repository that a link means; None for an address, an anchor, or what leads out of the tree (GitHub's own pages)."""
-    target = target.partition("#")[0].partition("?")[0].strip().strip("<>")
-    if (
-        not target
-        or "://" in target
-        or re.match(r"[A-Za-z][\w+.-]*:", target)
-        or target.startswith("//")
-        or re.search(r"[$<>{}\s]", target)
-    ):
-        return None
-    base = "" if target.startswith("/") else posixpath.dirname(origin)
-    file = posixpath.normpath(posixpath.join(base, unquote(target.lstrip("/"))))
-    return None if file.startswith("..") or file == "." else file
+def _runs_a_pipeline(command: Command) -> bool:
+    """Whether a tool is started that runs what a file of the repository describes: `dvc repro`, `make train`."""
+    words = command.text.split()
+    if command.program == "dvc":
+        return "repro" in words or words[1:3] == ["exp", "run"]
+    return command.program in ("make", "just", "task", "snakemake", "mlflow") and "train" in command.text
 
 
 # Terms, and what to expect ----------------------------------------------------------------------------------------------
@@ -399,7 +180,7 @@ def citation(context: Context) -> Iterable[Outcome]:
             "A citation file says how to cite this work.", *capped(context.signals.citation.evidence)
         )
         return
-    for path, body in _guides(context.repository).items():
+    for path, body in guides(context.repository).items():
         if body.bibtex:
             yield passed(f"{path} says how to cite this work.", Place(path, body.bibtex))
             return
@@ -412,7 +193,7 @@ def citation(context: Context) -> Iterable[Outcome]:
 
 
 def _topic(context: Context, topic: str, yes: str, no: str) -> Iterator[Outcome]:
-    for path, body in _guides(context.repository).items():
+    for path, body in guides(context.repository).items():
         line = next((line for name, line in body.topics if name == topic), None)
         if line is not None:
             yield passed(f"{path}:{line} {yes}", Place(path, line))

@@ -3,7 +3,7 @@
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -62,6 +62,11 @@ _AVAILABLE = re.compile(
 )
 
 
+NO_IMPORTS = "The repository's code imports nothing outside of the standard library."
+
+_VCS = re.compile(r"(?:git|hg|svn|bzr)\+|git@|git://|.*\.git(?:[@#]|$)", re.IGNORECASE)
+
+
 class Use(msgspec.Struct, frozen=True, order=True):
     """An import of something outside the repository. `optional`: inside a function, so that the file works without it;
     `side`: in an example, a benchmark or the like, or in a file that no documented or training entry point imports at once."""
@@ -85,6 +90,16 @@ class Declaration(msgspec.Struct, frozen=True):
     @property
     def place(self) -> Place:
         return Place(self.path, self.requirement.line or None)
+
+    @property
+    def at(self) -> str:
+        """ "requirements.txt:3"."""
+        return f"{self.path}:{self.requirement.line}" if self.requirement.line else self.path
+
+    @property
+    def moves(self) -> bool:
+        """Whether it names a version control address."""
+        return _VCS.match(self.requirement.url) is not None
 
     @property
     def said(self) -> str:
@@ -120,6 +135,25 @@ def mentions(repository: Repository) -> Iterator[Declaration]:
             yield from (Declaration(path, each) for each in body.requirements)
 
 
+def by_name(items: Iterable[Declaration]) -> dict[str, list[Declaration]]:
+    """Declarations by normalised name, in their order."""
+    found: dict[str, list[Declaration]] = defaultdict(list)
+    for each in items:
+        found[normalise(each.requirement.name)].append(each)
+    return found
+
+
+def installs_itself(each: Declaration, repository: Repository) -> bool:
+    """Whether the requirement is the audited project: a README that says how to install it is no dependency."""
+    address = each.requirement.url.lower()
+    if (
+        each.requirement.name in own_projects(repository)
+        or f"/{repository.snapshot.repository.lower()}" in address
+    ):
+        return True
+    return address.startswith((".", "/"))
+
+
 def locked(repository: Repository) -> dict[str, tuple[str, str]]:
     """{distribution: (version, lock file)} of all lock files, those nearest to the root first."""
     found: dict[str, tuple[str, str]] = {}
@@ -133,6 +167,15 @@ def normalise(name: str) -> str:
     """The name as PEP 503 compares it; conda's name for a package becomes the index's."""
     plain = re.sub(r"[-_.]+", "-", name).strip("-").lower()
     return knowledge().aliases.get(plain, plain)
+
+
+def own_projects(repository: Repository) -> frozenset[str]:
+    """Names under which the repository's own work is installed or built."""
+    names = [
+        repository.snapshot.repository.rpartition("/")[2],
+        *(body.name for body in repository.manifests.values()),
+    ]
+    return frozenset(normalise(name) for name in names if name)
 
 
 def outside_imports(repository: Repository, path: TrainingPath) -> dict[str, list[Use]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from audit.documents.finding import Severity
 from audit.documents.place import Place
 from audit.facts.model import NotebookFacts
+from audit.rules.imports import own_projects
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, passed
 from audit.rules.wording import OUTCOME_LIMIT, capped, counted, listed
 
@@ -33,7 +34,7 @@ def _closing(context: Context, bad: list[Outcome], rest: str, fine: str) -> Iter
 def order(context: Context) -> Iterable[Outcome]:
     bad = [
         failed(
-            f"The cells of {path} were not run from top to bottom: its outputs come from a state that running it again does not give.",
+            f"The cells of {path} were not run from top to bottom: running it again may give other outputs.",
             Place(path),
             severity=_weight(context),
         )
@@ -57,7 +58,7 @@ def outputs(context: Context) -> Iterable[Outcome]:
         more = f" and {len(book.stale) - 1} more" if len(book.stale) > 1 else ""
         bad.append(
             failed(
-                f"{path} keeps {counted(len(book.stale), 'output')} that its code does not vouch for: {why} (line {line}{more}).",
+                f"{path} keeps {counted(len(book.stale), 'output')} that no run of the notebook as it stands has given: {why} (line {line}{more}).",
                 *capped(Place(path, at, reason) for at, reason in book.stale),
                 severity=_weight(context),
             )
@@ -84,9 +85,12 @@ def size(context: Context) -> Iterable[Outcome]:
 def installs(context: Context) -> Iterable[Outcome]:
     bad = []
     installing = False
+    given = own_projects(context.repository) | {"pip", "setuptools", "wheel"}
     for path, book in _notebooks(context):
         installing = installing or bool(book.requirements)
-        loose = [each for each in book.requirements if not each.exact and not each.editable]
+        loose = [
+            each for each in book.requirements if not (each.exact or each.editable or each.name in given)
+        ]
         if not loose:
             continue
         names = tuple(dict.fromkeys(each.name for each in loose))

@@ -149,7 +149,8 @@ def torch_load(context: Context) -> Iterable[Outcome]:
         )
     if plain:
         yield failed(
-            f"torch.load is called without weights_only in {_spots(plain)}: with PyTorch before 2.6, which no manifest rules out, a checkpoint from elsewhere runs code.",
+            f"torch.load is called without weights_only in {_spots(plain)}: with PyTorch before 2.6, "
+            "which no manifest rules out, a checkpoint from elsewhere runs code.",
             *capped(plain), fix=advice, key="default", severity=Severity.INFO,
         )  # fmt: skip
     if not (downloaded or switched_off or plain):

@@ -1,0 +1,262 @@
+"""What documents and scripts say that is not so: files, flags and links that are not there."""
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import unquote
+
+from audit.documents.finding import Severity
+from audit.documents.place import Place
+from audit.facts.classify import is_test_path
+from audit.facts.model import Command, DocsFacts
+from audit.rules.flags import Flag, accepted, accepts, spelling
+from audit.rules.rule import Context, Outcome, failed, not_applicable, passed
+from audit.rules.wording import OUTCOME_LIMIT
+from audit.signals.repository import Repository
+from audit.signals.training_path import resolve_target
+
+
+def guides(repository: Repository) -> dict[str, DocsFacts]:
+    """The documents that a user is meant to follow: the README first, then those beside it and in documentation folders."""
+    readme = repository.readme
+    found = {
+        path: body
+        for path, body in repository.docs.items()
+        if not is_test_path(path) and not _CHANGES.search(path.lower())
+    }
+    return dict(sorted(found.items(), key=lambda item: (item[0] != readme, item[0].count("/"), item[0])))
+
+
+_CHANGES = re.compile(
+    r"(?:^|/)(?:change(?:log|s)|history|news|releases?|contributing|code_of_conduct|security|authors|todo|blog|migration|license)[^/]*$"
+)
+
+
+_PLACEHOLDER = re.compile(
+    r"[$<>{}*\[\]%…|]|\.\.\.|(?:^|[/_-])(?:your|my|some|path|xxx+|foo|bar|any)(?:[/_.-]|$)|(?:^|/)(?:script|file|program|example|code|app|hello|filename|name|module)\.\w+$",
+    re.I,
+)
+_FETCHED = re.compile(
+    r"\b(?:wget|curl|cp|mv|ln|git\s+clone|unzip|tar|cat|touch|vim|nano|echo|tee|svn|gdown|hf|huggingface-cli|jupyter)\b"
+)
+
+
+def missing_files(context: Context) -> Iterable[Outcome]:
+    repository = context.repository
+    names = {path.rpartition("/")[2] for path in repository.paths}
+    folders = _folders(repository)
+    looked = 0
+    missing: list[Outcome] = []
+    for path, command in _stated_commands(repository):
+        target = command.target
+        if (
+            command.module
+            or not target.endswith((".py", ".sh"))
+            or target.startswith(("/", "~", "..", "http"))
+        ):
+            continue
+        if _PLACEHOLDER.search(target):
+            continue
+        looked += 1
+        folder, _, name = target.rpartition("/")
+        if name not in names:
+            missing.append(
+                failed(
+                    f"{path}:{command.line} runs {target}, and no file of that name is in the repository.",
+                    Place(path, command.line),
+                    fix="Name the file that is meant, or add it.",
+                    key=target,
+                    # Without a folder of this repository in it the name may be that of a file from elsewhere.
+                    severity=None if folder and folder in folders else Severity.INFO,
+                )
+            )
+    yield from _few(_first_of_each(missing), "further commands run a file that is not there")
+    if not looked:
+        yield not_applicable("No document and no script runs a file.")
+    elif not missing:
+        yield passed("Every file that documents and scripts run is there.")
+
+
+def _folders(repository: Repository) -> frozenset[str]:
+    return frozenset(path[:at] for path in repository.paths for at in _slashes(path))
+
+
+def _stated_commands(repository: Repository) -> Iterator[tuple[str, Command]]:
+    """Commands that are about this repository: of READMEs and guides outside of documentation sites, of scripts and Makefiles."""
+    here = {part.lower() for folder in _folders(repository) for part in folder.split("/")}
+    here |= {repository.snapshot.repository.rpartition("/")[2].lower(), "..", ".", "-", ""}
+    for path, body in guides(repository).items():
+        if path.startswith(_SITES):
+            continue
+        foreign = _foreign_parts(repository, body, here)
+        fetched = _fetched(body.commands)
+        for command in body.commands:
+            elsewhere = any(start <= command.line < end for start, end in foreign)
+            if (
+                not elsewhere
+                and command.target.rpartition("/")[2] not in fetched
+                and not _is_made_here(command, body)
+            ):
+                yield path, command
+    for path, script in repository.scripts.items():
+        if any(
+            command.program in ("cd", "pushd") or command.text.startswith("git clone")
+            for command in script.commands
+        ):
+            continue
+        fetched = _fetched(script.commands)
+        for command in script.commands:
+            if command.target.rpartition("/")[2] not in fetched:
+                yield path, command
+
+
+_SITES = ("docs/", "doc/", "documentation/", "website/", ".github/")
+"""Sources of documentation sites, in which links and file names have another meaning, and templates."""
+
+_ABOUT_OTHERS = re.compile(
+    r"download|data ?sets?\b|\bdata\b|third|external|baselines?\b|acknowledg|related|prerequisite", re.I
+)
+
+
+def _fetched(commands: Iterable[Command]) -> frozenset[str]:
+    """Words of commands that bring files in: what they name comes from elsewhere."""
+    words = (re.split(r"[\s/'\"=]+", command.text) for command in commands if _FETCHED.search(command.text))
+    return frozenset(word for each in words for word in each if "." in word)
+
+
+def _is_made_here(command: Command, body: DocsFacts) -> bool:
+    """Whether a Python block stands beside the command: the reader is to save it under the name that is run."""
+    return any(line - 8 <= command.line <= line + text.count("\n") + 8 for text, line in body.code)
+
+
+def _foreign_parts(repository: Repository, body: DocsFacts, here: set[str]) -> list[tuple[int, int]]:
+    """Line ranges of a document that work with something else: sections about data and other projects, and
+    from a `git clone` or a `cd` elsewhere to the next heading."""
+    own = repository.snapshot.repository.rpartition("/")[2].lower()
+    starts = [line for text, _, line in body.headings if _ABOUT_OTHERS.search(text)]
+    for command in body.commands:
+        words = command.text.split()
+        if words[:2] == ["git", "clone"]:
+            if f"/{own}" not in command.text.lower():
+                starts.append(command.line)
+        elif (
+            words[:1] == ["cd"]
+            and len(words) > 1
+            and words[1].strip("'\"").rstrip("/").rpartition("/")[2].lower() not in here
+        ):
+            starts.append(command.line)
+    return [(start, next((line for _, _, line in body.headings if line > start), 10**9)) for start in starts]
+
+
+def unknown_flags(context: Context) -> Iterable[Outcome]:
+    repository, graph = context.repository, context.path.graph
+    known: dict[str, tuple[Flag, ...] | None] = {}
+    looked = 0
+    wrong: list[Outcome] = []
+    for path, command in _stated_commands(repository):
+        if not command.target or not command.flags:
+            continue
+        scripts = resolve_target(repository, graph, command, path)
+        if len(scripts) != 1 or scripts[0] not in repository.code:
+            continue
+        script = scripts[0]
+        if script not in known:
+            known[script] = accepted(script, graph)
+        flags = known[script]
+        if flags is None:
+            continue
+        looked += 1
+        for flag in command.flags:
+            name = spelling(flag.name)
+            if re.fullmatch(r"--?[A-Za-z][\w.-]*", name) and not accepts(flags, name):
+                wrong.append(
+                    failed(
+                        f"{path}:{flag.line or command.line} passes {name} to {script}, which defines no such flag and stops with an error.",
+                        Place(path, flag.line or command.line),
+                        Place(script, flags[0].line if flags else None, "where the script defines its flags"),
+                        fix=f"Correct the command, or define {name} in {script}.",
+                        key=f"{script} {name}",
+                    )
+                )
+    yield from _few(_first_of_each(wrong), "further documented flags are not defined")
+    if not looked:
+        yield not_applicable(
+            "No documented command passes flags to a script whose flags can be told for certain."
+        )
+    elif not wrong:
+        yield passed(
+            "Every flag in documented commands is defined by its script, as far as its parser can be read."
+        )
+
+
+def _first_of_each(outcomes: list[Outcome]) -> list[Outcome]:
+    """One outcome a file and key: a document that repeats a wrong flag is mended in one go."""
+    seen: dict[tuple[str, str], Outcome] = {}
+    for each in outcomes:
+        seen.setdefault((each.evidence[0].path, each.key), each)
+    return list(seen.values())
+
+
+def _few(outcomes: list[Outcome], rest: str) -> Iterator[Outcome]:
+    yield from outcomes[:OUTCOME_LIMIT]
+    if len(outcomes) > OUTCOME_LIMIT:
+        yield failed(f"{len(outcomes) - OUTCOME_LIMIT} {rest}.", key="more")
+
+
+def broken_links(context: Context) -> Iterable[Outcome]:
+    repository = context.repository
+    folders = _folders(repository)
+    hidden = {gap.path for gap in repository.snapshot.gaps} | {
+        entry.path for entry in repository.snapshot.entries
+    }
+    looked = 0
+    broken: list[Outcome] = []
+    for path, body in guides(repository).items():
+        if not path.lower().endswith((".md", ".markdown")) or path.startswith(_SITES):
+            continue  # a site generator gives links in its sources another meaning
+        for target, line in body.links:
+            file = _linked_file(path, target)
+            if file is None:
+                continue
+            looked += 1
+            if (
+                file in hidden
+                or file in folders
+                or any(file + end in hidden for end in (".md", ".html", "/README.md"))
+            ):
+                continue
+            broken.append(
+                failed(
+                    f"{path}:{line} links to {file}, which is not in the repository.",
+                    Place(path, line),
+                    key=file,
+                )
+            )
+    yield from _few(_first_of_each(broken), "further links lead nowhere")
+    if not looked:
+        yield not_applicable("No document links to a file of the repository.")
+    elif not broken:
+        yield passed("Every file that documents link to is there.")
+
+
+def _slashes(path: str) -> Iterator[int]:
+    at = path.find("/")
+    while at >= 0:
+        yield at
+        at = path.find("/", at + 1)
+
+
+def _linked_file(origin: str, target: str) -> str | None:
+    """The file of the repository that a link means; None for an address, an anchor, or what leads out of the tree (GitHub's own pages)."""
+    target = target.partition("#")[0].partition("?")[0].strip().strip("<>")
+    if (
+        not target
+        or "://" in target
+        or re.match(r"[A-Za-z][\w+.-]*:", target)
+        or target.startswith("//")
+        or re.search(r"[$<>{}\s]", target)
+    ):
+        return None
+    base = "" if target.startswith("/") else posixpath.dirname(origin)
+    file = posixpath.normpath(posixpath.join(base, unquote(target.lstrip("/"))))
+    return None if file.startswith("..") or file == "." else file
