@@ -93,7 +93,9 @@ def usage(context: Context) -> Iterable[Outcome]:
             yield passed(f"{path} shows how the code is run.", place)
             return
     path = repository.readme or ""
-    yield failed(f"{path} shows no command and no code that runs anything of this repository.", Place(path))
+    yield _not_read(repository) or failed(
+        f"{path} shows no command and no code that runs anything of this repository.", Place(path)
+    )
 
 
 def _runs(command: Command) -> bool:

@@ -103,8 +103,16 @@ def accepted(path: str, graph: CallGraph) -> tuple[Flag, ...] | None:
     return tuple(found)
 
 
+_ADDS = re.compile(r".+\.add_\w*(?:arg|flag|option|param)\w*")
+_PLAIN_ADDS = ("add_argument", "add_argument_group", "add_mutually_exclusive_group")
+
+
 def _parser_from_outside(facts: PythonFacts, graph: CallGraph, path: str) -> bool:
     """Whether a function from outside the repository makes the parser or adds to it."""
+    for index, scope in enumerate(facts.scopes):
+        adders = (ref for ref in scope.refs if _ADDS.fullmatch(ref) and not ref.endswith(_PLAIN_ADDS))
+        if any(graph.lookup(ref, path, index) is None for ref in adders):
+            return True
     parsers = {
         call.within.partition(":")[2]
         for call in facts.calls
