@@ -12,7 +12,7 @@ from audit.documents.finding import Finding, Status
 from audit.documents.report import Report
 from audit.report import view
 from audit.report.templates import render_markdown
-from audit.safety.sanitize import cut_bytes, printable
+from audit.safety.sanitize import cut, cut_bytes, printable
 
 _TEMPLATE = "report.md.j2"
 _MOST_PLACES = 5
@@ -67,12 +67,12 @@ def _rendered(report: Report, rules: view.Rules | None, shown: int, listed: int)
     context = {
         "report": report,
         "sections": _sections(report, rules, shown),
-        "insights": [text[:_LONGEST] for text in report.insights[:listed]],
+        "insights": [cut(text, _LONGEST) for text in report.insights[:listed]],
         "terse": listed == 0,
         "dimensions": [_dimension(title, dimension) for title, dimension in view.dimensions(report)],
         "others": _others(report, listed),
         "gaps": _gaps(report, listed),
-        "notes": [note[:_LONGEST] for note in report.coverage.notes[:listed]],
+        "notes": [cut(note, _LONGEST) for note in report.coverage.notes[:listed]],
         "outcomes": view.outcomes(report),
         "coverage": view.coverage(report),
         "origin": view.origin(report),
@@ -101,17 +101,17 @@ def _sections(report: Report, rules: view.Rules | None, shown: int) -> list[Row]
 
 def _row(finding: Finding, rules: view.Rules | None) -> Row:
     return {
-        "message": finding.message[:_LONGEST].strip() or finding.rule[:_LONGEST_PATH].strip() or "-",
-        "rule": finding.rule[:_LONGEST_PATH],
+        "message": cut(finding.message if finding.message.strip() else finding.rule, _LONGEST) or "-",
+        "rule": cut(finding.rule, _LONGEST_PATH),
         "url": view.rule_url(finding, rules),
         "new": finding.new is True,
         "places": [
-            {"where": view.where(place)[:_LONGEST_PATH], "note": place.note[:_LONGEST_PATH]}
+            {"where": cut(view.where(place), _LONGEST_PATH), "note": cut(place.note, _LONGEST_PATH)}
             for place in finding.evidence[:_MOST_PLACES]
         ],
         "more_places": max(len(finding.evidence) - _MOST_PLACES, 0),
-        "why": view.why_of(finding, rules)[:_LONGEST],
-        "mend": view.mend_of(finding, rules)[:_LONGEST],
+        "why": cut(view.why_of(finding, rules), _LONGEST),
+        "mend": cut(view.mend_of(finding, rules), _LONGEST),
     }
 
 
@@ -133,7 +133,8 @@ def _others(report: Report, listed: int) -> list[Row]:
         chosen = view.with_status(report, status)
         if chosen and listed:
             rows = [
-                {"rule": finding.rule, "message": finding.message[:_LONGEST]} for finding in chosen[:listed]
+                {"rule": finding.rule, "message": cut(finding.message, _LONGEST)}
+                for finding in chosen[:listed]
             ]
             groups.append({**_listing(title, chosen, listed), "rows": rows})
     return groups

@@ -142,7 +142,7 @@ def _finding(finding: Finding, rules: view.Rules | None) -> Iterator[_Line]:
     if first and first.note:
         yield _line(first.note, "      here: ", style="dim")
     yield from (_line(_noted(place), "      also: ", style="dim") for place in others[: _MOST_PLACES - 1])
-    yield from _rest(len(finding.evidence) - _MOST_PLACES, "places", "      ")
+    yield from _rest(len(finding.evidence) - _MOST_PLACES, "in the JSON report", "      ")
     if why := view.why_of(finding, rules):
         yield _line(why, Text("      why:  ", style="dim"))
     if mend := view.mend_of(finding, rules):
@@ -215,8 +215,10 @@ class _Page:
         )
 
     def write(self, paragraphs: Iterable[_Line]) -> str:
-        lines = (self._drawn(line) for paragraph in paragraphs for line in self._wrapped(paragraph))
-        text = "".join(f"{log_line(line.rstrip())}\n" for line in lines)
+        lines = (
+            self._drawn(_harmless(line)) for paragraph in paragraphs for line in self._wrapped(paragraph)
+        )
+        text = "".join(f"{line}\n" for line in lines)
         return text if self._surface.unicode else _ascii(text)
 
     def _wrapped(self, paragraph: _Line) -> Iterator[Text]:
@@ -238,6 +240,13 @@ class _Page:
             (segment.style or Style.null()).render(segment.text, color_system=ColorSystem.STANDARD)
             for segment in line.render(self._console)
         )
+
+
+def _harmless(line: Text) -> Text:
+    """The line as it is, or without its colours where a runner would take it for a command, colours or not."""
+    line.rstrip()
+    safe = log_line(line.plain)
+    return line if safe == line.plain else Text(safe)
 
 
 def _ascii(text: str) -> str:

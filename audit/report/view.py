@@ -102,7 +102,7 @@ def why_of(finding: Finding, rules: Rules | None) -> str:
 
 def mend_of(finding: Finding, rules: Rules | None) -> str:
     """The finding's own fix, or else the rule's general one."""
-    if finding.fix and finding.fix.text:
+    if finding.fix and finding.fix.text.strip():
         return finding.fix.text
     return rules[finding.rule].fix if rules and finding.rule in rules else ""
 

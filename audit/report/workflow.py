@@ -16,6 +16,7 @@ from audit.safety.sanitize import command, log_line, terminal
 _PER_LEVEL = 10
 _LONGEST_MESSAGE = 4000
 _LONGEST_TITLE = 255
+_LONGEST_PATH = 300
 _MOST_PLACES = 5
 
 LEVELS = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -59,17 +60,17 @@ def _annotation(level: str, group: list[Finding], rules: view.Rules | None) -> s
 def _said(group: list[Finding], rules: view.Rules | None) -> Iterator[str]:
     """The first finding, how to mend it, then the others: what is cut off at the end matters least."""
     first, *others = group
-    yield first.message + _also(first.evidence[1:])
+    yield terminal(first.message) + _also(first.evidence[1:])
     if mend := view.mend_of(first, rules):
-        yield f"Fix: {mend}"
+        yield f"Fix: {terminal(mend)}"
     for other in others:
-        yield other.message + _also(other.evidence)
+        yield terminal(other.message) + _also(other.evidence)
 
 
 def _also(places: Sequence[Place]) -> str:
     if not places:
         return ""
-    shown = ", ".join(view.where(place) for place in places[:_MOST_PLACES])
+    shown = ", ".join(terminal(view.where(place), _LONGEST_PATH) for place in places[:_MOST_PLACES])
     more = len(places) - _MOST_PLACES
     return f" ({shown} and {more} more)" if more > 0 else f" ({shown})"
 

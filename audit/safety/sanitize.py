@@ -162,7 +162,7 @@ def log_text(text: str) -> str:
 def command_data(text: str, limit: int | None = None) -> str:
     """The data part of a workflow command; a newline of `text` stays one, in the runner's escape."""
     safe = _COMMAND_V1.sub(r"#\\x23", cut(printable(text, multiline=True), limit))
-    return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return safe.replace("%", "%25").replace("\n", "%0A").replace("\t", "    ")
 
 
 def command_property(text: str, limit: int | None = None) -> str:

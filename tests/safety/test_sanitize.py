@@ -8,13 +8,12 @@ from html.parser import HTMLParser
 from urllib.parse import unquote_to_bytes
 
 import pytest
+from github_runner import commands
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from audit.safety import sanitize
-
-from .runner import commands
 
 PIECES = (
     "::", "##[", "##", "[", "]", "error", "]x", " ", "\n", "\r", "\r\n", "\t", "\x1b[31m", "\x1b]8;;", "\x07",
