@@ -8,8 +8,30 @@ MAX_CHARS = 2_000_000
 _MAX_BRACKETS = 200
 """Deepest nesting that tomllib is given: it recurses."""
 
-_HEADER = re.compile(r"^[ \t]*(\[\[?)([^\]\n]+)\]", re.MULTILINE)
+_MAX_SEARCH = 2_000
+"""How many lines behind its key a value is looked for."""
+_MAX_SEARCHES = 200_000
+"""How many lines all searches of one file may look at; behind that a value's line is its key's."""
+
+_HEADER = re.compile(r"(\[\[?)([^\]\n]+)\]")
+_KEY = re.compile(
+    r"((?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')(?:[ \t]*\.[ \t]*(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*'))*)[ \t]*="
+)
 _QUOTES = str.maketrans("", "", "\"' \t")
+
+
+class _Table:
+    """Where a table stands: its lines from `first` (the header) to `last`, and the lines of its keys."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.last = first
+        self.keys: dict[str, int] = {}
+
+    def add(self, key: str, line: int) -> None:
+        """Notes the line of a key, and that of the first part of a dotted one."""
+        self.keys.setdefault(key, line)
+        self.keys.setdefault(key.partition(".")[0], line)
 
 
 class TomlText:
@@ -22,7 +44,7 @@ class TomlText:
         self.data: dict[str, Any] = {}
         if len(text) > MAX_CHARS:
             self.error = f"longer than {MAX_CHARS:,} characters"
-        elif _nested(text):
+        elif _nested(text) or any(_is_long_key(line) for line in text.split("\n")):
             self.error = f"nested deeper than {_MAX_BRACKETS} levels"
         else:
             try:
@@ -31,15 +53,21 @@ class TomlText:
                 self.error = f"not TOML: {str(error)[:200]}"
         self.lines = text[:MAX_CHARS].split("\n")
         self._tables = self._find_tables()
+        self._searches = _MAX_SEARCHES
 
-    def _find_tables(self) -> list[tuple[str, int, int]]:
-        """(dotted name, first line, last line) of every table, lines from 1; the root is ""."""
-        starts: list[tuple[str, int]] = [("", 0)]
+    def _find_tables(self) -> dict[str, list[_Table]]:
+        """Every table by its dotted name; the root is "". Tables of an array share a name."""
+        current = _Table(0)
+        tables = {"": [current]}
         for number, line in enumerate(self.lines, 1):
-            if line.lstrip().startswith("[") and (found := _HEADER.match(line)):
-                starts.append((found[2].translate(_QUOTES), number))
-        ends = [start - 1 for _, start in starts[1:]] + [len(self.lines)]
-        return [(name, first, last) for (name, first), last in zip(starts, ends, strict=True)]
+            bare = line.lstrip()
+            if bare.startswith("[") and (found := _HEADER.match(bare)):
+                current = _Table(number)
+                tables.setdefault(found[2].translate(_QUOTES), []).append(current)
+            elif (key := _KEY.match(bare)) is not None:
+                current.add(key[1].translate(_QUOTES), number)
+            current.last = number
+        return tables
 
     def line(self, table: str, key: str = "", value: str = "", after: int = 0) -> int:
         """The line of `key` in `table`, or of the text `value` behind it; the table's line, or 1, where not
@@ -57,33 +85,30 @@ class TomlText:
 
     def _find(self, table: str, dotted: list[str], value: str, after: int) -> int:
         best = 0
-        for name, first, last in self._tables:
-            if name != table:
-                continue
-            start = first
-            if dotted:
-                start = self._key_line(".".join(dotted), first + 1, last)
-                if not start:  # a key of an inline table, or behind a dotted one
-                    start = next(
-                        (n for n in (self._key_line(k, first + 1, last) for k in dotted[:1]) if n), 0
-                    )
+        for found in self._tables.get(table, ()):
+            start = found.first
+            if dotted:  # the whole dotted key, or the first part of it: a key with an inline table
+                start = found.keys.get(".".join(dotted), 0) or found.keys.get(dotted[0], 0)
             if not start:
                 continue
             best = best or start
             if not value:
                 return start
-            for number in range(max(start, after, 1), last + 1):
-                if value in self.lines[number - 1]:
-                    return number
+            line = self._value_line(value, max(start, after, 1), found.last)
+            if line:
+                return line
         return best
 
-    def _key_line(self, key: str, first: int, last: int) -> int:
-        for number in range(first, last + 1):
-            line = self.lines[number - 1].lstrip()
-            if line.startswith((key, f'"{key}"', f"'{key}'")):
-                rest = line.lstrip("\"'")[len(key) :].lstrip("\"' \t")
-                if rest.startswith(("=", ".")):
+    def _value_line(self, value: str, first: int, last: int) -> int:
+        """The line of the string `value`: in its quotes, or (for what needed escapes or is part of one) bare."""
+        last = min(last, first + _MAX_SEARCH, first + self._searches)
+        for needles in ((f'"{value}"', f"'{value}'"), (value,)):
+            for number in range(first, last + 1):
+                line = self.lines[number - 1]
+                if any(needle in line for needle in needles) and not line.lstrip().startswith("#"):
+                    self._searches -= number - first
                     return number
+            self._searches -= last - first
         return 0
 
 
@@ -98,6 +123,15 @@ def _nested(text: str) -> bool:
         elif mark in "]}":
             depth = max(0, depth - 1)
     return deepest > _MAX_BRACKETS
+
+
+def _is_long_key(line: str) -> bool:
+    """Whether a dotted key is so long that tomllib, whose time grows with its square, must not see it."""
+    return (
+        line.count(".") > _MAX_BRACKETS
+        and line.partition("=")[0].count(".") > _MAX_BRACKETS
+        and not line.lstrip().startswith("#")
+    )
 
 
 def table(data: Any, *path: str) -> dict[str, Any]:

@@ -62,6 +62,18 @@ def test_pep_621() -> None:
     assert found.tools == ("uv",)
 
 
+def test_a_name_inside_another_does_not_take_its_line() -> None:
+    text = '[project]\nname = "x"\ndependencies = [\n  "torchvision",\n  # "torch",\n  "torch",\n  \'numpy\', "six",\n]\n'
+    assert [(r.name, r.line) for r in facts(pyproject.extract(text)).requirements] == [
+        ("torchvision", 4),
+        ("torch", 6),
+        ("numpy", 7),
+        ("six", 7),
+    ]
+    inline = '[project]\nname = "x"\noptional-dependencies = {a = ["b"], "c" = [\n  "d"]}\n'
+    assert rows(facts(pyproject.extract(inline))) == [("b", "", False, 3, "a"), ("d", "", False, 4, "c")]
+
+
 def test_poetry() -> None:
     found = facts(
         pyproject.extract(
