@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from audit.documents.place import Place
-from audit.facts.classify import is_docs_path, is_example_path, is_test_path, is_vendored_path
+from audit.facts.classify import is_docs_path, is_example_path, is_vendored_path
 from audit.facts.model import CiStep, Command, DependencyFacts, ScriptFacts
 from audit.signals.repository import Repository, place
 from audit.signals.training_path import TrainingPath, resolve_target
@@ -119,6 +119,7 @@ _TOOL_FOLDERS: Final = frozenset(
 _RUN_NAMES: Final = re.compile(
     r"(?:^|[_/-])(?:eval\w*|infer\w*|predict\w*|generate|detect|sample|demo|main|run|benchmark\w*|smoke\w*|segment\w*|classify)(?:[_.-]|$)"
 )
+_TEST_FILE: Final = re.compile(r"test_\w+\.py|\w+_tests?\.py|(?:run_?)?(?:all_?)?(?:unit_?)?tests?\w*\.py")
 _DEPTH: Final = 5
 
 
@@ -160,6 +161,8 @@ class CiRuns:
             return True
         if command.module and command.target in ("tox", "nox"):
             return self._task(command.target, command, depth)
+        if program.startswith("$"):
+            return _stands_for_runner(program, command.args)
         if program in _TASKS:
             return self._task(program, command, depth)
         if program in _SHELLS:
@@ -315,14 +318,20 @@ class CiRuns:
         return frozenset(name for scripts in found for name in scripts)
 
 
+def _stands_for_runner(variable: str, args: tuple[str, ...]) -> bool:
+    """`$(PYTEST) tests`, `$(RUN) pytest`, `$(POETRY) run pytest`: what the variable holds is not known here."""
+    behind = args[1:2] if args[:1] == ("run",) else args[:1]
+    return "pytest" in variable or bool(_RUNNERS.intersection(behind))
+
+
 def _is_session_file(path: str) -> bool:
     """tox and nox are called by CI; their files start nothing by themselves."""
     return path.rpartition("/")[2] in ("tox.ini", "noxfile.py")
 
 
 def _is_test_script(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return is_test_path(path) or re.fullmatch(r"run_?(?:all_?)?(?:unit_?)?tests?\w*\.py", name) is not None
+    """A test by its name; a helper that lies among the tests (`check_license.py`) is none."""
+    return _TEST_FILE.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def _runs_elsewhere(uses: str) -> bool:

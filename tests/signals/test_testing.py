@@ -140,6 +140,19 @@ def test_ci_through_scripts_and_makefiles() -> None:
     assert _ci("bash a.sh", {"a.sh": "bash b.sh\n", "b.sh": "bash a.sh\n"}) is False
 
 
+def test_ci_with_runners_in_variables() -> None:
+    assert _ci("make test", {"Makefile": "test:\n\tA=b $(RUN) pytest -vv tests\n"}) is True
+    assert _ci("make test", {"Makefile": "test:\n\t$(PYTEST) tests\n"}) is True
+    assert _ci("make test", {"Makefile": "test:\n\t$(POETRY) run pytest\n"}) is True
+    assert _ci("make test", {"Makefile": "test:\n\t$(RUFF) check tests\n"}) is False
+
+
+def test_ci_helpers_among_the_tests_are_none() -> None:
+    assert _ci("python tests/check_license.py src", {"tests/check_license.py": "print(1)\n"}) is False
+    assert _ci("python tests/test_a.py", {"tests/test_a.py": "print(1)\n"}) is True
+    assert _ci("python run_tests.py", {"run_tests.py": "print(1)\n"}) is True
+
+
 def test_ci_of_tox_follows_its_environments() -> None:
     tox = "[tox]\nenvlist = py310, lint\n[testenv]\ncommands = pytest {posargs}\n[testenv:lint]\ncommands = flake8\n"
     assert _ci("tox -e py310", {"tox.ini": tox}) is True
