@@ -24,6 +24,9 @@ _FIXTURES: Final = frozenset(
     """.split()
 )
 
+# Decorators that hand a test its arguments.
+_FILLING: Final = ("parametrize", "given", "patch", "params", "expand")
+
 _BENCH_WORDS: Final = frozenset(
     {"benchmark", "benchmarks", "benchmarking", "bench", "benches", "microbenchmark", "microbenchmarks"}
 )
@@ -132,19 +135,13 @@ def _is_case(scope: Scope) -> bool:
 
 def _is_test_function(scope: Scope, facts: PythonFacts, path: str, fixtures: frozenset[str]) -> bool:
     """A function whose every parameter pytest could fill in; `def test(args, model)` of an evaluation script has others."""
-    if path.rpartition("/")[2].lower() == "test.py" and not _imports_a_runner(facts):
-        return False
-    if (
-        scope.name == "test"
-        and not _imports_a_runner(facts)
-        and not is_test_path(path.rpartition("/")[0] + "/x")
-    ):
-        return False
-    if any(
-        word in decorator
-        for decorator in scope.decorators
-        for word in ("parametrize", "given", "patch", "params", "expand")
-    ):
+    folder, _, name = path.rpartition("/")
+    if not _imports_a_runner(facts):
+        # A script named for testing a model; of a file that was read tolerantly the parameters are not known.
+        doubtful = scope.name == "test" or facts.parser != "ast"
+        if name.lower() == "test.py" or (doubtful and not is_test_path(folder + "/x")):
+            return False
+    if any(word in decorator for decorator in scope.decorators for word in _FILLING):
         return True
     return all(
         param.default or param.name.startswith("*") or param.name in fixtures for param in scope.params

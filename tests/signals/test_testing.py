@@ -34,6 +34,10 @@ if __name__ == "__main__":
         ("test_all.py", "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): ...\n"),
         ("tests/test_b.py", "import pytest\n@pytest.mark.parametrize('a', [1])\ndef test_b(a): ...\n"),
         ("tests/test_c.py", "def test_c(tmp_path, monkeypatch): ...\n"),
+        (
+            "tests/test_2.py",
+            "import unittest\nprint 'python 2'\nclass A(unittest.TestCase):\n    def test_a(self):\n        pass\n",
+        ),
         ("tests/test_d.py", "class TestD:\n    def test_d(self): ...\n"),
         ("tests/cases.py", "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): ...\n"),
     ],
@@ -50,6 +54,7 @@ def test_tests(path: str, text: str) -> None:
         ("test.py", "def test(model, loader):\n    return 0\n"),
         ("test.py", "def test():\n    return 0\nif __name__ == '__main__':\n    test()\n"),
         ("test_net.py", "def test_net(net, imdb):\n    return 0\n"),
+        ("test_net.py", "def test_net(net, imdb):\n    print 'python 2'\n"),
         ("envs/tasks_test.py", "TASKS_TEST = [1, 2]\n"),
         ("third_party/x/tests/test_a.py", "def test_a(): ...\n"),
         ("tests/data.py", "def test_split(): ...\n"),
