@@ -1,6 +1,6 @@
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.facts.yaml_nodes import (
@@ -120,6 +120,7 @@ def test_elements() -> None:
     assert line_of(root) == 1
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab:-[]{}&*<!|>'\"#\n \t?,%@"), max_size=200))
 def test_never_anything_but_its_own_error(text: str) -> None:
     try:

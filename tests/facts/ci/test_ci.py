@@ -1,6 +1,6 @@
 # ruff: noqa: E501 (small files as one string each)
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.facts.ci.extract import extract
@@ -160,6 +160,7 @@ def test_files_of_other_tools_and_mistakes() -> None:
     assert facts(bomb).jobs[0].steps == ()
 
 
+@settings(deadline=None)
 @given(
     st.one_of(
         st.text(max_size=200),

@@ -1,6 +1,6 @@
 """Which rule of a Makefile a command belongs to."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.facts.commands.makefile import MAX_RULES, extract
@@ -36,6 +36,7 @@ def test_rules_are_bounded() -> None:
     assert len(_rules("a: b\n" * (MAX_RULES + 10))) == MAX_RULES
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ab:=$(){}#;\\\t\n %.", max_size=300))
 def test_never_raises(text: str) -> None:
     for name, needs, line in _rules(text):

@@ -1,7 +1,7 @@
 """Commands of shell text: what is run, with which flags, on which line."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.facts.commands.shell import MAX_CHARS, parse_commands, read_script
@@ -250,6 +250,7 @@ _WORDS = st.lists(
 ).map(" ".join)
 
 
+@settings(deadline=None)
 @given(st.one_of(_SHELL, _WORDS, st.text(max_size=100)))
 def test_never_raises_and_stays_in_the_text(text: str) -> None:
     script = read_script(text)

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.facts.containers import extract, extract_compose, split_image
@@ -109,6 +109,7 @@ def test_compose() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(
     st.one_of(
         st.text(max_size=200),

@@ -1,6 +1,6 @@
 # ruff: noqa: E501 (small files as one string each)
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.facts.dependencies import conda, locks, pipfile, pyproject, setup_cfg, setup_py, versions
@@ -307,6 +307,7 @@ ALL: list[Extractor] = [m.extract for m in (conda, locks, pipfile, pyproject, se
 
 
 @pytest.mark.parametrize("extractor", ALL)
+@settings(deadline=None)
 @given(
     text=st.one_of(
         st.text(max_size=200),

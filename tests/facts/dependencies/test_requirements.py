@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.facts.dependencies.line import is_exact, parse_conda, parse_requirement, without_credentials
@@ -109,6 +109,7 @@ def test_credentials() -> None:
     assert without_credentials("https://token@h/x@main") == "https://h/x@main"
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(max_size=200), st.text(alphabet="ab=<>~!;@#[]()., -\\\n\"'/:", max_size=200)))
 def test_never_raises(text: str) -> None:
     found = facts(text)
