@@ -6,7 +6,7 @@ Confidence: high, a main purpose with a code path of its own; medium, real but s
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import msgspec
@@ -25,7 +25,9 @@ from audit.signals.training_path import TrainingPath
 _EVIDENCE = 4
 _MAX_ENTRIES = 60
 _LEVELS = ("low", "medium", "high")
-_GENERATORS = frozenset({"generate", "generate_text", "stream_generate", "generate_stream", "batched_generate_fn", "generate_fn"})
+_GENERATORS = frozenset(
+    {"generate", "generate_text", "stream_generate", "generate_stream", "batched_generate_fn", "generate_fn"}
+)
 _TENSORS = frozenset({"torch", "jax", "tensorflow", "mlx", "flax", "lightning"})
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 Answer = tuple[str, list[Place]] | None
@@ -72,8 +74,8 @@ class _View:
         found = self._calls(lambda call, facts: is_engine(call) or generates(call, facts), self.training)
         for file, facts in self.repository.code.items():
             if imported_heads(facts) & _TENSORS:
-                for index, scope in enumerate(facts.scopes):
-                    if scope.kind == "function" and scope.name in _GENERATORS and (file, index) not in self.training:
+                for scope in facts.scopes:
+                    if scope.kind == "function" and scope.name in _GENERATORS:
                         found.setdefault(file, []).append(place(file, scope.line, f"defines {scope.name}()"))
         return found
 
@@ -84,7 +86,9 @@ class _View:
             generates(c, f) for f in self.repository.code.values() for c in f.calls
         )
 
-    def _calls(self, wanted: Callable[[Any, PythonFacts], bool], apart: frozenset[Node] = frozenset()) -> dict[str, list[Place]]:
+    def _calls(
+        self, wanted: Callable[[Any, PythonFacts], bool], apart: frozenset[Node] = frozenset()
+    ) -> dict[str, list[Place]]:
         found: dict[str, list[Place]] = defaultdict(list)
         for file, facts in self.repository.code.items():
             for call in facts.calls:
@@ -106,10 +110,14 @@ def _loop(view: _View, _: Detection) -> Answer:
 
 def _finetuning(view: _View, _: Detection) -> Answer:
     """A training loop in whose reach a language model is loaded or built."""
-    loops = [loop for loop in view.path.all_loops if loop.kind in ("hf_trainer", "raw_torch", "lightning", "jax")]
+    loops = [
+        loop for loop in view.path.all_loops if loop.kind in ("hf_trainer", "raw_torch", "lightning", "jax")
+    ]
     if not loops:
         return None
-    heads = frozenset[str]().union(*(imported_heads(view.path.graph.python[file]) for file in view.path.reached.scopes))
+    heads = frozenset[str]().union(
+        *(imported_heads(view.path.graph.python[file]) for file in view.path.reached.scopes)
+    )
     if not heads & LLM_HEADS:
         return None
     strong = [entry for entry in view.path.training if entry.documented or _TRAINS.search(entry.path)]
@@ -138,7 +146,9 @@ def _tables(view: _View, _: Detection) -> Answer:
 
 # Generation and judging ---------------------------------------------------------------------------------------------
 
-_SERVES = re.compile(r"(?i)(?:^|[/_])(?:serve|serving|server|worker|inference|infer|generate|generation|chat|deploy|api|cli|engine|predict|run)\w*(?:[/.]|$)")
+_SERVES = re.compile(
+    r"(?i)(?:^|[/_])(?:serve|serving|server|worker|inference|infer|generate|generation|chat|deploy|api|cli|engine|predict|run)\w*(?:[/.]|$)"
+)
 
 
 def _generation(view: _View, _: Detection) -> Answer:
@@ -226,12 +236,11 @@ def _by_import(view: _View, detection: Detection) -> Iterator[_Hit]:
 
 
 def _by_name(view: _View, detection: Detection) -> Iterator[_Hit]:
-    phrases = tuple(f" {phrase} " for phrase in detection.words)
-    ignored = tuple(f" {phrase} " for phrase in detection.ignore)
+    wanted, ignored = _pattern(detection.words), _pattern(detection.ignore)
 
     def speaks(name: str) -> bool:
-        text = " " + " ".join(_WORDS.findall(name)).lower() + " "
-        return any(p in text for p in phrases) and not any(i in text for i in ignored)
+        text = _spoken(name)
+        return bool(wanted.search(text)) and not (detection.ignore and ignored.search(text))
 
     tools = {file for file, facts in view.repository.code.items() if _offers_tools(facts)}
     for file, facts in view.repository.code.items():
@@ -244,9 +253,23 @@ def _by_name(view: _View, detection: Detection) -> Iterator[_Hit]:
                 yield _Hit(weight, where, file in tools, (file, index))
 
 
+@cache
+def _pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(" (?:" + "|".join(map(re.escape, phrases)) + ") ")
+
+
+@lru_cache(maxsize=50_000)
+def _spoken(name: str) -> str:
+    """The words of a name, in lower case and between blanks."""
+    return " " + " ".join(_WORDS.findall(name)).lower() + " "
+
+
 def _offers_tools(facts: PythonFacts) -> bool:
     """Whether a model is asked with tools that it may call."""
-    return any(asks(call.name) and (call.kwargs.keys() & {"tools", "functions", "tool_choice"}) for call in facts.calls)
+    return any(
+        asks(call.name) and (call.kwargs.keys() & {"tools", "functions", "tool_choice"})
+        for call in facts.calls
+    )
 
 
 _DETECTORS: dict[str, Callable[[_View, Detection], Answer]] = {

@@ -14,7 +14,12 @@ _TABLE = 12
 
 _PROVIDERS = (
     ("anthropic", re.compile(r"claude")),
-    ("openai", re.compile(r"gpt-|chatgpt|o[134](?:-|$)|text-(?:davinci|curie|babbage|ada|embedding)|code-davinci|davinci|babbage")),
+    (
+        "openai",
+        re.compile(
+            r"gpt-|chatgpt|o[134](?:-|$)|text-(?:davinci|curie|babbage|ada|embedding)|code-davinci|davinci|babbage"
+        ),
+    ),
     ("google", re.compile(r"gemini|bison|palm")),
     ("cohere", re.compile(r"command|embed-(?:english|multilingual)|rerank")),
     ("mistral", re.compile(r"mistral|mixtral|codestral")),
@@ -36,7 +41,10 @@ _ROUTERS = {
     "nvidia_nim": "nvidia", "hosted_vllm": "vllm",
 }  # fmt: skip
 _HOSTS = frozenset(
-    "together_ai openrouter replicate fireworks_ai deepinfra anyscale huggingface hosted_vllm groq novita nvidia_nim sambanova ollama ollama_chat bedrock azure azure_ai sagemaker vertex_ai".split()
+    """
+    together_ai openrouter replicate fireworks_ai deepinfra anyscale huggingface hosted_vllm groq novita nvidia_nim sambanova
+    ollama ollama_chat bedrock azure azure_ai sagemaker vertex_ai
+    """.split()
 )
 
 
@@ -46,7 +54,9 @@ def api_models(repository: Repository, path: TrainingPath) -> Signal[tuple[ApiMo
     Keys of dictionaries, routing tables, names of prompt templates and of tokenizers are no calls.
     """
     candidates = [use for use in uses(repository) if use.kind == "api" and _is_value(use)]
-    tables = Counter((use.path, use.holder or use.call, use.how) for use in candidates if use.how in ("item", "choice"))
+    tables = Counter(
+        (use.path, use.holder or use.call, use.how) for use in candidates if use.how in ("item", "choice")
+    )
     clients = _client_files(repository)
     found: dict[tuple[str, str, str], list[Use]] = defaultdict(list)
     for use in candidates:
@@ -64,16 +74,44 @@ def api_models(repository: Repository, path: TrainingPath) -> Signal[tuple[ApiMo
     return Signal(tuple(rows), tuple(Place(row.path, row.line, row.id) for row in rows[:_EVIDENCE]))
 
 
-_RANK = {"arg": 0, "default": 1, "assign": 2, "setting": 2, "flag": 2, "variable": 2, "return": 3, "item": 4, "choice": 5, "compare": 6, "other": 7}
-_NOT_A_MODEL = re.compile(r"(?i)template|encoding|tokeni[sz]er_for|price|cost|output|file|title|label|author|display|description|citation|doc|license|legend|caption|folder|_dir$|generator_name|pretty_name")
-_NOT_A_CALL = re.compile(r"encoding_for_model|get_encoding|register_model_info|startswith|endswith|replace|split|print|join|open|get_conv_template|get_conversation_template|Conversation|register_conv_template|write|legend|title")
-_CONFIG_KEY = re.compile(r"(?i)model|engine|deployment|judge|annotator|grader|evaluator|llm|generator|scorer|agent|user|provider|name$|id$|backbone|teacher|reward|assistant|critic|attack|target|embedding|default|fallback")
+_RANK = {
+    "arg": 0,
+    "default": 1,
+    "assign": 2,
+    "setting": 2,
+    "flag": 2,
+    "variable": 2,
+    "return": 3,
+    "item": 4,
+    "choice": 5,
+    "compare": 6,
+    "other": 7,
+}
+_NOT_A_MODEL = re.compile(
+    r"(?i)template|encoding|tokeni[sz]er_for|price|cost|output|file|title|label|author|display|description|citation|doc|license"
+    r"|legend|caption|folder|_dir$|generator_name|pretty_name"
+)
+_NOT_A_CALL = re.compile(
+    r"encoding_for_model|get_encoding|register\w*|startswith|endswith|replace|split|print|join|open|get_conv_template"
+    r"|get_conversation_template|Conversation|write|legend|title"
+)
+_CONFIG_KEY = re.compile(
+    r"(?i)model|engine|deployment|judge|annotator|grader|evaluator|llm|generator|scorer|agent|user|provider|name$|id$|backbone"
+    r"|teacher|reward|assistant|critic|attack|target|embedding|default|fallback"
+)
+# What a comparison must hold to be more than the beginning of an id (`"gpt-3" in name`).
+_WHOLE = re.compile(r"turbo|davinci|babbage|-\d{3,4}(?:\D|$)|20\d\d")
+_NO_ID = re.compile(r".*\.(?:csv|jsonl?|ya?ml|txt|py|md)|(?:gpt|o[134]|text)-[^:]*:.*")
 
 
 def _is_value(use: Use) -> bool:
-    if use.how == "key" or _NOT_A_CALL.fullmatch(use.call.rpartition(".")[2]):
+    if use.how == "key" or _NO_ID.fullmatch(use.value) or _NOT_A_CALL.fullmatch(use.call.rpartition(".")[2]):
         return False
     if _NOT_A_MODEL.search(use.name) or _NOT_A_MODEL.search(use.holder):
+        return False
+    if use.how == "compare" and not _WHOLE.search(use.value):
+        return False
+    if use.origin == "notebook" and use.how not in ("arg", "default", "assign"):
         return False
     if use.how == "setting":
         return bool(_CONFIG_KEY.search(re.sub(r"(?:\.\d+)+$", "", use.name).rpartition(".")[2]))
@@ -91,7 +129,8 @@ def _client_files(repository: Repository) -> frozenset[str]:
 
 CLIENTS = frozenset(
     """
-    openai anthropic litellm cohere mistralai google.generativeai google.genai vertexai together groq replicate ollama langchain_openai langchain_anthropic boto3 zhipuai dashscope
+    openai anthropic litellm cohere mistralai google.generativeai google.genai vertexai together groq replicate ollama
+    langchain_openai langchain_anthropic boto3 zhipuai dashscope
     langchain langchain_community langchain_core portkey aisuite fireworks
     """.split()
 )
@@ -106,10 +145,17 @@ def provider_of(value: str) -> str:
     return next((provider for provider, pattern in _PROVIDERS if pattern.search(name)), "other")
 
 
-_DATED = re.compile(r"(?:^|\D)20\d\d-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])(?:\D|$)|-(?:0[1-9]|[12]\d|3[01]|)-?(?:0[1-9]|1[0-2])-20\d\d|-(?:0[1-9]|1[0-2])-20\d\d")
-_YEAR_MONTH = re.compile(r"(?:mistral|mixtral|codestral|ministral|pixtral)[\w.\-]*-2[3-9](?:0[1-9]|1[0-2])(?:\D|$)")
+_DATED = re.compile(
+    r"(?:^|\D)20\d\d-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])(?:\D|$)"
+    r"|-(?:(?:0[1-9]|[12]\d|3[01])-)?(?:0[1-9]|1[0-2])-20\d\d"
+)
+_YEAR_MONTH = re.compile(
+    r"(?:mistral|mixtral|codestral|ministral|pixtral)[\w.\-]*-2[3-9](?:0[1-9]|1[0-2])(?:\D|$)"
+)
 _MONTH_DAY = re.compile(r"-(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:\D|$)")
-_VERSIONED = re.compile(r"-00\d(?:\D|$)|claude-(?:instant-)?v?\d+(?:\.\d+)*(?:-100k)?$|-v\d+(?:\.\d+)*(?::\d+)?$|babbage-002|@\d+$")
+_VERSIONED = re.compile(
+    r"-00\d(?:\D|$)|claude-(?:instant-)?v?\d+(?:\.\d+)*(?:-100k)?$|-v\d+(?:\.\d+)*(?::\d+)?$|babbage-002|@\d+$"
+)
 
 
 def pinnability(value: str, name: str = "") -> str:
@@ -123,8 +169,12 @@ def pinnability(value: str, name: str = "") -> str:
         return "dated_snapshot"
     if _MONTH_DAY.search(value):
         return "month_day_snapshot"
-    if slash and head in ("azure", "azure_ai", "sagemaker") or re.search(r"(?i)deployment|^engine$", name) and slash:
+    if (slash and head in ("azure", "azure_ai", "sagemaker")) or (
+        re.search(r"(?i)deployment|^engine$", name) and slash
+    ):
         return "deployment_name"
-    if slash and head in _HOSTS and not re.search(r"gpt-[34]|claude|gemini|command", value) or re.search(r"gpt-oss|llama|mixtral", value):
+    if (slash and head in _HOSTS and not re.search(r"gpt-[34]|claude|gemini|command", value)) or re.search(
+        r"gpt-oss|llama|mixtral", value
+    ):
         return "hosted_weights"
     return "versioned" if _VERSIONED.search(value) else "mutable_alias"

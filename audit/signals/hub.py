@@ -19,8 +19,12 @@ _PLACES_PER_ID = 3
 # Calls ----------------------------------------------------------------------------------------------------------
 
 _FILE_LOADS = frozenset({"hf_hub_download", "snapshot_download", "cached_download"})
-_DATASET_MODULES = frozenset({"datasets", "datasets.load", "nlp"})  # nlp: what `datasets` was called before 1.0
-_LOCAL_NAME = re.compile(r"(?i)\b(?:output|out|save|saved|tmp|temp|local|work|cache|log|run)_?(?:dir|directory|path|folder|root)\b|tempfile|\bos\.getcwd\b")
+_DATASET_MODULES = frozenset(
+    {"datasets", "datasets.load", "nlp"}
+)  # nlp: what `datasets` was called before 1.0
+_LOCAL_NAME = re.compile(
+    r"(?i)\b(?:output|out|save|saved|tmp|temp|local|work|cache|log|run)_?(?:dir|directory|path|folder|root)\b|tempfile|\bos\.getcwd\b"
+)
 _OWN_FILE = re.compile(r"[./~]|.*\.(?:py|json|jsonl|csv|pt|pth|bin)$")
 
 
@@ -60,7 +64,11 @@ def _reaches_hub(call: Call, file: str, graph: CallGraph, star: bool) -> bool:
             return False
         if _first(call, "path") in BUILDERS:
             return False
-    elif last not in _FILE_LOADS or (receiver and receiver.startswith(".")) or graph.lookup(call.name, file, call.scope):
+    elif (
+        last not in _FILE_LOADS
+        or (receiver and receiver.startswith("."))
+        or graph.lookup(call.name, file, call.scope)
+    ):
         return False
     if call.kwargs.get("local_files_only") == "True":
         return False
@@ -97,7 +105,12 @@ def _revision(call: Call, facts: PythonFacts) -> str:
         return call.kwargs.get("revision", "")
     name = call.kwargs["**"].lstrip("*")
     for other in facts.calls:
-        if other.scope == call.scope and other.name == "dict" and other.within == f"assign:{name}" and "revision" in other.kwargs:
+        if (
+            other.scope == call.scope
+            and other.name == "dict"
+            and other.within == f"assign:{name}"
+            and "revision" in other.kwargs
+        ):
             return other.kwargs["revision"]
     for assign in facts.assigns:
         if assign.scope == call.scope and assign.target == name and (match := _IN_DICT.search(assign.value)):
@@ -134,7 +147,9 @@ def _trusted_in_code(repository: Repository) -> Iterator[Place]:
             elif call.name.endswith("add_argument") and _option_is_on(call):
                 yield place(file, call.line, "option that is on by default")
         for assign in facts.assigns:
-            if "trust_remote_code" in assign.target and assign.value == "True" or _TRUSTS.search(assign.value):
+            if ("trust_remote_code" in assign.target and assign.value == "True") or _TRUSTS.search(
+                assign.value
+            ):
                 yield place(file, assign.line, "trust_remote_code = True")
         for scope in facts.scopes:
             for param in scope.params:
@@ -157,7 +172,11 @@ def _trusted_elsewhere(repository: Repository) -> Iterator[Place]:
     for file, script in repository.scripts.items():
         for command in script.commands:
             for flag in command.flags:
-                if flag.name.lstrip("-").replace("-", "_") == "trust_remote_code" and flag.value.lower() in ("", "true", "1"):
+                if flag.name.lstrip("-").replace("-", "_") == "trust_remote_code" and flag.value.lower() in (
+                    "",
+                    "true",
+                    "1",
+                ):
                     yield place(file, flag.line, f"{flag.name} {flag.value}".strip())
             if "trust_remote_code=True" in command.text:
                 yield place(file, command.line, "trust_remote_code=True")
@@ -169,7 +188,8 @@ _FOREIGN_HEADS = frozenset(
     """
     application text image audio video multipart font message africa america antarctica asia atlantic australia europe indian pacific us etc utc gmt
     data dataset datasets model models checkpoint checkpoints ckpt ckpts output outputs result results log logs cache tmp temp src lib bin config configs conf
-    script scripts run runs weights pretrained saved_models saved assets figures figs plots images train training test tests val valid validation eval evaluation dev
+    script scripts run runs weights pretrained saved_models saved assets figures figs plots images train training test tests val valid validation
+    eval evaluation dev
     input inputs home root docs doc examples example experiments exp exps utils rewards reward loss losses metrics metric perf charts time memory grad
     logps logits episode rollout rollouts env global optim lr stats debug media files file prompts prompt templates template refs heads origin
     kernels-community github.com gitlab.com huggingface.co hf.co and or n yes no true false on off km usr opt var etc dev proc sys mnt
@@ -185,25 +205,37 @@ _OUTPUT = re.compile(
     r"file|filename|filepath|version|metric|metrics|key|keys|column|columns|field|citation|homepage|author|user|username|hostname|device|dtype|kernel|kernels)(?:_|$)"
     r"|hub_model_id|hub_dataset_id|repo_to|new_repo|hf_username|served_model_name|name_or_alias"
 )
-_DATA = re.compile(r"(?:^|_)(?:data|dataset|datasets|corpus|corpora|mixer|mixture|benchmark|train_set|eval_set|test_set|prompts)(?:_|$|\d)|dataset")
+_DATA = re.compile(
+    r"(?:^|_)(?:data|dataset|datasets|corpus|corpora|mixer|mixture|benchmark|train_set|eval_set|test_set|prompts)(?:_|$|\d)|dataset"
+)
 _MODEL = re.compile(
     r"(?:^|_)(?:model|models|tokenizer|tokenizers|processor|pretrained|checkpoint|checkpoints|ckpt|llm|llms|lm|vlm|backbone|encoder|decoder|teacher|student|policy|reference|adapter|adapters|"
     r"peft|lora|reward|rm|judge|grader|embedder|embedding|embeddings|reranker|retriever|ranker|generator|critic|vae|unet|base|weights|bert|roberta|gpt|gpt2|llama|mistral|qwen|gemma|t5|clip|"
     r"whisper|transformer|diffusion|hf_hub|arch|architecture|verifier|classifier|guard|drafter|draft|speculative|actor|engine)(?:_|$|\d)|name_or_path|model|tokenizer"
 )
-_NEUTRAL = re.compile(r"\d+|id|ids|path|paths|name|names|repo|repo_id|repo_name|hf_id|hf_path|hf_name|hub_id|hf_repo|hf_repo_id|hf_hub_url|hub_url|ms_hub_url|hub|value|values|default|args|kwargs|source|sources|location|uri|type|options|choices")
+_NEUTRAL = re.compile(
+    r"\d+|id|ids|path|paths|name|names|repo|repo_id|repo_name|hf_id|hf_path|hf_name|hub_id|hf_repo|hf_repo_id|hf_hub_url|hub_url|ms_hub_url|hub"
+    r"|value|values|default|args|kwargs|source|sources|location|uri|type|options|choices"
+)
 _MODEL_CALL = re.compile(
     r"(?:from_pretrained|AutoModel\w*|AutoTokenizer|AutoProcessor|SentenceTransformer|CrossEncoder|LLM|AsyncLLMEngine|EngineArgs|AsyncEngineArgs|\w*[Mm]odel\w*|\w*[Tt]okenizer\w*|\w*LM|\w*Pipeline|pipeline|Engine|"
     r"WhisperModel|HuggingFace\w*|\w*Embedd\w*|\w*Encoder\w*|\w*[Rr]erank\w*|Llama|\w*Retriever|Bert\w*|FlagModel|BGEM3FlagModel|BertScorer|evaluate|LoRARequest|HookedTransformer|GLiNER|InferenceClient)"
 )
-_DATA_CALL = re.compile(r"(?:\w*load_dataset\w*|load_dataset_builder|get_dataset_\w+|\w*[Dd]ataset\w*|\w*_data|\w*DataModule|Data\w*Config)")
+_DATA_CALL = re.compile(
+    r"(?:\w*load_dataset\w*|load_dataset_builder|get_dataset_\w+|\w*[Dd]ataset\w*|\w*_data|\w*DataModule|Data\w*Config)"
+)
 _UPLOAD_CALL = re.compile(
     r"(?:push_to_hub|register\w*|create_repo|upload_file|upload_folder|upload_large_folder|upload|create_branch|create_commit|delete_repo|create_pull_request|add_collection_item|metadata_update|create_tag|list_repo_commits|get_kernel|"
     r"save_pretrained\w*|encoding_for_model|get_logger|getLogger|Image|join|Path|open|exists|makedirs|startswith|endswith|split|replace|strptime|gettz|timezone|ZoneInfo|print|log|scalar|add_scalar\w*|get_repo|route|get|post|put|delete|"
     r"Response|StreamingResponse|FileResponse|register_buffer|find|glob|field|compile|sub|match|search|format)"
 )
-_SIZED = re.compile(r"(?i).*(?:[-_]\d+(?:\.\d+)?(?:x\d+)?[bm](?![a-z])|[-_](?:instruct|chat|base|large|small|xl|xxl|mini|uncased|cased|hf|it|sft|dpo|gptq|awq|gguf)(?![a-z])|/(?:bert|roberta|t5|gpt|opt|llama|bloom|whisper|clip|vit|deberta)-).*")
-_DATASET_NAME = re.compile(r"(?i).*(?:dataset|datasets|preferences?|-qa|_qa|corpus|benchmark|bench|\d+k(?![a-z]))")
+_SIZED = re.compile(
+    r"(?i).*(?:[-_]\d+(?:\.\d+)?(?:x\d+)?[bm](?![a-z])|[-_](?:instruct|chat|base|large|small|xl|xxl|mini|uncased|cased|hf|it|sft|dpo|gptq|awq|gguf)(?![a-z])"
+    r"|/(?:bert|roberta|t5|gpt|opt|llama|bloom|whisper|clip|vit|deberta)-).*"
+)
+_DATASET_NAME = re.compile(
+    r"(?i).*(?:dataset|datasets|preferences?|-qa|_qa|corpus|benchmark|bench|\d+k(?![a-z]))"
+)
 
 
 def model_ids(repository: Repository, path: TrainingPath) -> Signal[tuple[HubId, ...]]:
@@ -260,19 +292,32 @@ def is_foreign(value: str, repository: Repository, folders: frozenset[str]) -> b
     head, _, tail = value.partition("/")
     if not tail:
         return False
-    if len(head) < 2 or len(tail) < 2 or not (re.search("[A-Za-z]", head)) or not re.search("[A-Za-z]", tail) or tail[-1] in "-_." or head[-1] in "-_.":
+    if (
+        len(head) < 2
+        or len(tail) < 2
+        or not (re.search("[A-Za-z]", head))
+        or not re.search("[A-Za-z]", tail)
+        or tail[-1] in "-_."
+        or head[-1] in "-_."
+    ):
         return True
-    if head.lower() in _FOREIGN_HEADS or _FILE_NAME.fullmatch(tail) or "." in head and re.search(r"\.(?:com|org|io|net|co|ai|dev)$", head):
+    if (
+        head.lower() in _FOREIGN_HEADS
+        or _FILE_NAME.fullmatch(tail)
+        or ("." in head and re.search(r"\.(?:com|org|io|net|co|ai|dev)$", head))
+    ):
         return True
     return value in repository.path_set or value in folders or head in folders
 
 
 def role_of(use: Use) -> str:
-    """"model", "dataset", or "" for a use that loads neither (an upload target, a key of a catalogue, a comparison)."""
+    """ "model", "dataset", or "" for a use that loads neither (an upload target, a key of a catalogue, a comparison)."""
     last = use.call.rpartition(".")[2].strip("?")
     if use.call.startswith(("torch.hub.", "github.")) or _UPLOAD_CALL.fullmatch(last):
         return ""
-    if last in ("from_pretrained", "load_dataset") and (use.name in ("", "path", "pretrained_model_name_or_path") or use.how in ("assign", "default")):
+    if last in ("from_pretrained", "load_dataset") and (
+        use.name in ("", "path", "pretrained_model_name_or_path") or use.how in ("assign", "default")
+    ):
         return "model" if last == "from_pretrained" else "dataset"
     if _RESULTS.search(use.value):
         return ""
@@ -311,7 +356,10 @@ def _role_of_name(name: str, origin: str) -> str:
         word = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", part.strip("'\"]")).replace("-", "_").lower()
         if not word or _NEUTRAL.fullmatch(word):
             continue
-        if _OUTPUT.search(word) and not re.search(r"(?:model|dataset|tokenizer|data)(?:_name)?(?:_or)?_(?:path|dir|key)$|^dataset_(?:tag|version)$|_id$", word):
+        if _OUTPUT.search(word) and not re.search(
+            r"(?:model|dataset|tokenizer|data)(?:_name)?(?:_or)?_(?:path|dir|key)$|^dataset_(?:tag|version)$|_id$",
+            word,
+        ):
             return "output"
         if re.search(r"hub_model_id|hub_dataset_id|repo_to|served_model_name|upload|push", word):
             return "output"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from audit.documents.place import Place
 from audit.documents.signals import Signal
@@ -14,7 +15,9 @@ from audit.signals.training_path import TrainingPath
 
 _EVIDENCE = 6
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_JUDGE = frozenset("judge judges judged judging judgment judgement judgments judgements grader graders autograder autorater referee".split())
+_JUDGE = frozenset(
+    "judge judges judged judging judgment judgement judgments judgements grader graders autograder autorater referee".split()
+)
 _MODEL = frozenset("model models llm llms sampler client engine lm name gpt gpt4 openai api".split())
 _LLM = frozenset("gpt chatgpt llm claude openai".split())
 # Functions and classes of libraries that let a model score.
@@ -50,7 +53,11 @@ def _library_judges(repository: Repository) -> Iterator[Place]:
     for file, facts in repository.code.items():
         for item in facts.imports:
             name = f"{item.module}.{item.name}" if item.name else item.module
-            if not item.module.startswith(".") and _LIBRARY.fullmatch(name) and not _own(repository, item.module):
+            if (
+                not item.module.startswith(".")
+                and _LIBRARY.fullmatch(name)
+                and not _own(repository, item.module)
+            ):
                 yield place(file, item.line, f"imports {name}")
 
 
@@ -59,6 +66,7 @@ def _own(repository: Repository, module: str) -> bool:
     return any(p.startswith((head + "/", f"src/{head}/")) for p in repository.paths)
 
 
+@lru_cache(maxsize=50_000)
 def words(name: str) -> frozenset[str]:
     """The words of an identifier or path, in lower case."""
     return frozenset(word.lower() for word in _WORDS.findall(name))
@@ -74,7 +82,11 @@ def _judging_code(repository: Repository, path: TrainingPath, asking: bool) -> I
     for file, facts in repository.code.items():
         stem = file.rpartition("/")[2].removesuffix(".py")
         whole = _names_judge(stem)
-        starts = [i for i, s in enumerate(facts.scopes) if whole or (s.kind in ("class", "function") and _names_judge(s.name))]
+        starts = [
+            i
+            for i, s in enumerate(facts.scopes)
+            if whole or (s.kind in ("class", "function") and _names_judge(s.name))
+        ]
         if not starts:
             continue
         nodes = _with_children(file, facts, starts)
@@ -114,7 +126,11 @@ def _judge_models(repository: Repository) -> Iterator[Place]:
                 if _names_model(param.name) and param.default not in ("None", "''"):
                     yield place(file, param.line, param.name)
         for assign in facts.assigns:
-            if _names_model(assign.target) and assign.value not in ("None", "''", "") and assign.value[0] in "'\"":
+            if (
+                _names_model(assign.target)
+                and assign.value not in ("None", "''", "")
+                and assign.value[0] in "'\""
+            ):
                 yield place(file, assign.line, f"{assign.target} = {assign.value}")
 
 
@@ -126,5 +142,9 @@ def _names_model(name: str) -> bool:
 def _judge_configs(repository: Repository) -> Iterator[Place]:
     """Configurations of judges that name a model behind an API."""
     for use in uses(repository):
-        if use.kind == "api" and use.how == "setting" and (_CONFIG_FOLDER.search(use.path) or words(use.name) & _JUDGE):
+        if (
+            use.kind == "api"
+            and use.how == "setting"
+            and (_CONFIG_FOLDER.search(use.path) or words(use.name) & _JUDGE)
+        ):
             yield place(use.path, use.line, f"{use.name}: {use.value}")

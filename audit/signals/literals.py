@@ -117,7 +117,9 @@ class _Places:
         calls, literal = self.calls.get(last, []), repr(text.value)
         end = bisect_right(calls, text.line, key=_line_of)
         for call in reversed(calls[max(0, end - _LOOK_BACK) : end]):
-            if any(literal in arg for arg in call.args) or any(literal in arg for arg in call.kwargs.values()):
+            if any(literal in arg for arg in call.args) or any(
+                literal in arg for arg in call.kwargs.values()
+            ):
                 return call
         return None
 
@@ -220,12 +222,18 @@ def literal(text: str) -> str:
 # Configuration ---------------------------------------------------------------------------------------------------
 
 _RECORD = re.compile(r"\d+\.")
-_MIXED = re.compile(r"(?i)(?:^|\.)(?:[\w\-]*(?:mixer|mixture)|datasets?|data_?mix)\.([A-Za-z0-9][\w.\-]*/[\w.\-]+)$")
+_MIXED = re.compile(
+    r"(?i)(?:^|\.)(?:[\w\-]*(?:mixer|mixture)|datasets?|data_?mix)\.([A-Za-z0-9][\w.\-]*/[\w.\-]+)$"
+)
 _ARGUMENT = re.compile(r"(?:^|[,\s])([A-Za-z_][\w.\-]*)=([^,\s'\"]{2,200})")
 
 
 def _of_config(path: str, config: ConfigFacts) -> Iterator[Use]:
-    if config.format == "json" and config.settings and all(_RECORD.match(s.key) for s in config.settings[:20]):
+    if (
+        config.format == "json"
+        and config.settings
+        and all(_RECORD.match(s.key) for s in config.settings[:20])
+    ):
         return  # a list of records is data, and what it names are results
     revisions = {s.key: s.value for s in config.settings if s.key.endswith("revision")}
     for key, value, line in ((s.key, s.value, s.line) for s in config.settings):
@@ -243,7 +251,9 @@ def _of_config(path: str, config: ConfigFacts) -> Iterator[Use]:
             yield Use("hub", value, path, line, "setting", key, origin="config")
 
 
-_BARE_KEY = re.compile(r"(?i)(?:model|tokenizer|name_or_path|pretrained|checkpoint|backbone|encoder)s?(?:\.\d+|_name|_id|_path)?$")
+_BARE_KEY = re.compile(
+    r"(?i)(?:model|tokenizer|name_or_path|pretrained|checkpoint|backbone|encoder)s?(?:\.\d+|_name|_id|_path)?$"
+)
 _BARE_MODEL = re.compile(
     r"gpt2(?:-medium|-large|-xl)?|openai-gpt|distilgpt2|(?:distil)?bert-(?:base|large)(?:-[a-z0-9]+)*|(?:xlm-|distil)?roberta-(?:base|large)(?:-[a-z0-9]+)*"
     r"|albert-(?:base|large|xlarge|xxlarge)-v[12]|t5-(?:small|base|large|3b|11b)|xlnet-(?:base|large)-cased|camembert-base|xlm-mlm-[a-z0-9\-]+"
@@ -256,7 +266,12 @@ def is_bare_model(value: str) -> bool:
 
 
 def _beside(revisions: dict[str, str], prefix: str, last: str) -> str:
-    for word in (last + "_revision", last.replace("name_or_path", "revision"), last.partition("_")[0] + "_revision", "revision"):
+    for word in (
+        last + "_revision",
+        last.replace("name_or_path", "revision"),
+        last.partition("_")[0] + "_revision",
+        "revision",
+    ):
         if prefix + word in revisions:
             return repr(revisions[prefix + word])
     return ""
@@ -334,6 +349,8 @@ def _positional(command: Command, value: str) -> str:
     if command.target and not command.module:
         return ""
     tool = _TOOLS.get(command.program, "")
-    if tool == "hf_download" and not any(word in command.args[:2] for word in ("download", "scan-cache", "cache")):
+    if tool == "hf_download" and not any(
+        word in command.args[:2] for word in ("download", "scan-cache", "cache")
+    ):
         return "upload"
     return tool if value in command.args else ""

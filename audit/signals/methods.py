@@ -34,8 +34,15 @@ _QUANT_CALLS = (
     (re.compile(r"(?:transformers\.|mlx_lm\.)?(?:QuantoConfig|EetqConfig|TorchAoConfig)"), "int8"),
 )  # fmt: skip
 _BITS = {"load_in_4bit": "bitsandbytes_4bit", "load_in_8bit": "bitsandbytes_8bit"}
-_NAMED = re.compile(r"(?i)\b(gptq|awq|gguf|fp8|int8|int4|nf4|fp4|bnb|bitsandbytes|squeezellm|marlin|hqq|aqlm)\b")
-_CANONICAL = {"nf4": "bitsandbytes_4bit", "fp4": "bitsandbytes_4bit", "bnb": "bitsandbytes_4bit", "bitsandbytes": "bitsandbytes_4bit"}
+_NAMED = re.compile(
+    r"(?i)\b(gptq|awq|gguf|fp8|int8|int4|nf4|fp4|bnb|bitsandbytes|squeezellm|marlin|hqq|aqlm)\b"
+)
+_CANONICAL = {
+    "nf4": "bitsandbytes_4bit",
+    "fp4": "bitsandbytes_4bit",
+    "bnb": "bitsandbytes_4bit",
+    "bitsandbytes": "bitsandbytes_4bit",
+}
 
 
 def quantization(repository: Repository, path: TrainingPath) -> Signal[tuple[str, ...]]:
@@ -95,7 +102,9 @@ def _quantized_elsewhere(repository: Repository) -> Iterator[Found]:
     for file, script in repository.scripts.items():
         for command in script.commands:
             for flag in command.flags:
-                yield from _named(file, flag.name.lstrip("-").replace("-", "_"), flag.value or "true", flag.line)
+                yield from _named(
+                    file, flag.name.lstrip("-").replace("-", "_"), flag.value or "true", flag.line
+                )
 
 
 def _named(file: str, key: str, value: str, line: int) -> Iterator[Found]:
@@ -125,7 +134,12 @@ _BY_WORD = {
     "distill": "distillation", "distillation": "distillation", "distil": "distillation", "gkd": "distillation", "pretrain": "pretraining",
     "pretraining": "pretraining", "lora": "lora", "qlora": "qlora", "adapter": "adapter",
 }  # fmt: skip
-LLM_HEADS = frozenset("transformers trl peft vllm litgpt unsloth deepspeed megatron tiktoken sentencepiece tokenizers lit_gpt lit_llama fairseq t5 seqio mlx_lm torchtune olmo".split())
+LLM_HEADS = frozenset(
+    """
+    transformers trl peft vllm litgpt unsloth deepspeed megatron tiktoken sentencepiece tokenizers lit_gpt lit_llama fairseq t5
+    seqio mlx_lm torchtune olmo
+    """.split()
+)
 
 
 def training_method(repository: Repository, path: TrainingPath) -> Signal[tuple[str, ...]]:
@@ -138,7 +152,9 @@ def training_method(repository: Repository, path: TrainingPath) -> Signal[tuple[
     if "lora" in names and quantized:
         found += [("qlora", where) for name, where in found if name == "lora"][:1]
     if not names & {"lora", "qlora", "adapter"} or _full_is_possible(path):
-        found += [("full_finetuning", where) for where in path.primary_loop[1][:1] if "pretraining" not in names]
+        found += [
+            ("full_finetuning", where) for where in path.primary_loop[1][:1] if "pretraining" not in names
+        ]
     return _collected(found)
 
 
@@ -171,5 +187,9 @@ def _by_name(repository: Repository, path: TrainingPath) -> Iterator[Found]:
 
 def _full_is_possible(path: TrainingPath) -> bool:
     """Whether the adapter is an option: a branch decides about it."""
-    made = [call for _, call in path.reached.calls() if call.name.rpartition(".")[2] in ("LoraConfig", "get_peft_model", "get_peft_config")]
+    made = [
+        call
+        for _, call in path.reached.calls()
+        if call.name.rpartition(".")[2] in ("LoraConfig", "get_peft_model", "get_peft_config")
+    ]
     return bool(made) and all(call.test for call in made)

@@ -14,8 +14,13 @@ _QUERY = re.compile(
     r"|(?:langchain\w*(?:\.\w+)*\.)?(?:ChatOpenAI|ChatAnthropic|AzureChatOpenAI|ChatGoogleGenerativeAI|ChatMistralAI|ChatGroq|ChatVertexAI|ChatOllama|init_chat_model)"
     r"|dspy\.(?:LM|Predict|ChainOfThought|OpenAI)|inspect_ai(?:\.\w+)*\.(?:generate|get_model)|.*\.chat\.complete|openai\.(?:Async)?(?:Azure)?OpenAI"
 )
-_ENGINES = re.compile(r"(?:vllm(?:\.\w+)*\.(?:LLM|AsyncLLMEngine|LLMEngine|AsyncLLM)|sglang(?:\.\w+)*\.(?:Engine|Runtime|gen)|llama_cpp(?:\.\w+)*\.Llama|lmdeploy\.pipeline|ctransformers\.\w+(?:\.\w+)*)")
-_ENGINE_HEADS = frozenset({"vllm", "sglang", "lmdeploy", "llama_cpp", "ctransformers", "mlx_lm", "tensorrt_llm", "exllamav2"})
+_ENGINES = re.compile(
+    r"(?:vllm(?:\.\w+)*\.(?:LLM|AsyncLLMEngine|LLMEngine|AsyncLLM)"
+    r"|sglang(?:\.\w+)*\.(?:Engine|Runtime|gen)|llama_cpp(?:\.\w+)*\.Llama|lmdeploy\.pipeline|ctransformers\.\w+(?:\.\w+)*)"
+)
+_ENGINE_HEADS = frozenset(
+    {"vllm", "sglang", "lmdeploy", "llama_cpp", "ctransformers", "mlx_lm", "tensorrt_llm", "exllamav2"}
+)
 
 
 @cache
@@ -35,12 +40,18 @@ def generates(call: Call, facts: PythonFacts) -> bool:
     if last not in ("generate", "chat") or not receiver:
         return False
     heads = imported_heads(facts)
-    return bool(heads & _ENGINE_HEADS) or (last == "generate" and "transformers" in heads) or "max_new_tokens" in call.kwargs
+    return (
+        bool(heads & _ENGINE_HEADS)
+        or (last == "generate" and "transformers" in heads)
+        or "max_new_tokens" in call.kwargs
+    )
 
 
 def imported_heads(facts: PythonFacts) -> frozenset[str]:
     """The top-level names that a file imports from outside."""
-    return frozenset(item.module.partition(".")[0] for item in facts.imports if not item.module.startswith("."))
+    return frozenset(
+        item.module.partition(".")[0] for item in facts.imports if not item.module.startswith(".")
+    )
 
 
 def querying_files(repository: Repository) -> dict[str, Call]:

@@ -35,7 +35,7 @@ def identity_kind(value: str) -> str:
             return "url" if _URL.fullmatch(value) else ""
         if value[0] == "/" or value[1] == ":":
             return "path" if _PATH.fullmatch(value) else ""
-        if _API.fullmatch(value):
+        if _API.fullmatch(value) and not value.startswith("openai/gpt-oss"):  # open weights
             return "api"
         return "hub" if size <= 160 and _HUB.fullmatch(value) else ""
     if value[1] == ":" and _PATH.fullmatch(value):
