@@ -8,7 +8,7 @@ import contextlib
 import hashlib
 import platform
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import audit
+from audit.assess.errors import DocumentError
 from audit.assess.score import Cost
 from audit.assess.suppression import TEXTS, Comment
-from audit.documents.finding import Finding
+from audit.documents.finding import Finding, Severity
 from audit.documents.report import Analysis, Coverage, Patterns, Profiles, Quality
 from audit.documents.rule import RuleText
 from audit.documents.signals import Signals
@@ -27,6 +28,7 @@ from audit.facts.model import DocsFacts, FileFacts
 from audit.source.snapshot import Snapshot
 
 if TYPE_CHECKING:  # the rules are imported only where they run
+    from audit.profiles.definitions import Profile
     from audit.rules.rule import Rule
 
 
@@ -86,6 +88,7 @@ def assess(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asse
 def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Assessment:
     from audit.engine.coverage import coverage
     from audit.facts.collect import collect, default_jobs
+    from audit.profiles.detect import detect
     from audit.rules import catalogue
     from audit.rules.rule import Context
     from audit.signals.analysis import analysis, patterns, quality
@@ -99,19 +102,44 @@ def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asses
     repository = Repository(snapshot, collection)
     path = TrainingPath(repository)
     signals = compute_signals(repository, path)
-    rules = [rule for rule in catalogue.RULES if rule.level <= inquiry.level]
-    findings = catalogue.run(Context(repository, path, signals), rules)
+    resolved = _resolved(inquiry.profiles)
+    rules = [_raised(rule, resolved) for rule in catalogue.RULES]
+    chosen = [rule for rule in rules if rule.level <= inquiry.level]
+    findings = catalogue.run(Context(repository, path, signals), chosen)
     return Assessment(
         signals=signals,
         findings=findings,
         analysis=analysis(repository, signals),
         quality=quality(repository, signals),
         patterns=patterns(signals),
-        profiles=Profiles(inquiry.profiles, inquiry.profiles),
+        profiles=Profiles(
+            inquiry.profiles,
+            tuple(profile.name for profile in resolved),
+            detect(repository, path, signals),
+        ),
         coverage=coverage(snapshot, collection),
         comments=tuple(_comments(repository.facts)),
-        rules={rule.id: _rule_facts(rule) for rule in catalogue.RULES},
+        rules={rule.id: _rule_facts(rule) for rule in rules},
     )
+
+
+def _resolved(names: Sequence[str]) -> tuple["Profile", ...]:
+    """The declared profiles with all that they extend. Raises DocumentError for a name that there is none of."""
+    from audit.profiles.definitions import profiles, resolve
+
+    for name in names:
+        if name not in profiles():
+            raise DocumentError(
+                f"There is no profile called {name}.", f"There are {', '.join(sorted(profiles()))}."
+            )
+    return resolve(names)
+
+
+def _raised(rule: "Rule", resolved: Sequence["Profile"]) -> "Rule":
+    """The rule with the highest severity that a profile asks of it; no profile lowers one."""
+    asked = [Severity(profile.severities[rule.id].upper()) for profile in resolved if rule.id in profile.severities]
+    worst = max([rule.severity, *asked], key=lambda severity: severity.rank)
+    return rule if worst is rule.severity else msgspec.structs.replace(rule, severity=worst)
 
 
 def _rule_facts(rule: "Rule") -> RuleFacts:

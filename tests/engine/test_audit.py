@@ -89,6 +89,28 @@ def test_the_key_of_what_is_kept_holds_git_state_and_question(trainer, tmp_path)
     assert report_of(trainer, tmp_path, profiles=("finetuning",)).profiles.declared == ("finetuning",)
 
 
+def test_profiles_are_resolved_with_their_parents_and_detected(trainer, tmp_path):
+    profiles = report_of(trainer, tmp_path, profiles=("finetuning",)).profiles
+    assert profiles.declared == ("finetuning",)
+    assert {"core", "finetuning"} <= set(profiles.resolved)
+    assert "training" in [found.profile for found in profiles.detected]
+    with pytest.raises(DocumentError, match="no profile called nonsense"):
+        report_of(trainer, tmp_path, profiles=("nonsense",))
+
+
+def test_a_profile_raises_severities_and_lowers_none():
+    from audit.documents.finding import Severity
+    from audit.profiles.definitions import Profile
+
+    rule = msgspec.structs.replace(RULES[0], severity=Severity.WARNING)
+    profiles = [
+        Profile("a", "", severities={rule.id: "info"}),
+        Profile("b", "", severities={rule.id: "critical"}),
+    ]
+    assert assessment._raised(rule, profiles[:1]).severity is Severity.WARNING
+    assert assessment._raised(rule, profiles).severity is Severity.CRITICAL
+
+
 def test_a_damaged_row_costs_time_and_no_answer(trainer, tmp_path):
     import sqlite3
 
