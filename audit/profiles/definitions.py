@@ -15,7 +15,8 @@ class Detection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     For "names": `imports` are libraries made for the purpose, `helpers` libraries that serve others too, `words` the words (in this order, `pass at k` for
     `estimate_pass_at_k`) that files, folders, classes and functions of such code are named with, `ignore` names that only
     look like it. `needs` "language_model": only where the repository also queries or runs one. `anchors`: names alone are not
-    enough, a library or a call of the purpose has to be there for more than low confidence.
+    enough for more than low confidence: a library made for the purpose has to be there, or an entry point that reaches such code
+    and a model. `tools`: asking a model with tools to call speaks for the profile.
     """
 
     by: str = ""
@@ -25,6 +26,7 @@ class Detection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ignore: tuple[str, ...] = ()
     needs: str = ""
     anchors: bool = False
+    tools: bool = False
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -242,15 +242,15 @@ def _by_name(view: _View, detection: Detection) -> Iterator[_Hit]:
         text = _spoken(name)
         return bool(wanted.search(text)) and not (detection.ignore and ignored.search(text))
 
-    tools = {file for file, facts in view.repository.code.items() if _offers_tools(facts)}
     for file, facts in view.repository.code.items():
+        acts = detection.tools and _offers_tools(facts)
         folder, _, stem = file.rpartition("/")
         if speaks(stem.removesuffix(".py")) or speaks(folder.rpartition("/")[2]):
-            yield _Hit(2, place(file, 1, "named after it"), anchor=file in tools)
+            yield _Hit(3 if acts else 2, place(file, 1, "named after it"), anchor=acts)
         for index, scope in enumerate(facts.scopes):
             if scope.kind in ("function", "class") and speaks(scope.name):
-                weight, where = 2 if scope.kind == "class" else 1, place(file, scope.line, scope.name)
-                yield _Hit(weight, where, file in tools, (file, index))
+                weight = 3 if acts else 2 if scope.kind == "class" else 1
+                yield _Hit(weight, place(file, scope.line, scope.name), acts, (file, index))
 
 
 @cache
