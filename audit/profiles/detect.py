@@ -109,12 +109,12 @@ def _loop(view: _View, _: Detection) -> Answer:
 
 
 def _finetuning(view: _View, _: Detection) -> Answer:
-    """A training loop in whose reach a language model is loaded or built."""
+    """A training loop in whose reach a language model is loaded or built; else recipes for a trainer that is derived here."""
     loops = [
         loop for loop in view.path.all_loops if loop.kind in ("hf_trainer", "raw_torch", "lightning", "jax")
     ]
     if not loops:
-        return None
+        return _recipes(view)
     heads = frozenset[str]().union(
         *(imported_heads(view.path.graph.python[file]) for file in view.path.reached.scopes)
     )
@@ -125,6 +125,26 @@ def _finetuning(view: _View, _: Detection) -> Answer:
     return ("high" if strong else "medium"), places
 
 
+def _recipes(view: _View) -> Answer:
+    """Configurations that name a model and a learning rate, beside classes derived from a library's trainer."""
+    derived = [
+        place(file, scope.line, scope.name)
+        for file, facts in view.repository.code.items()
+        for scope in facts.scopes
+        if scope.kind == "class" and any(_TRAINER_BASE.fullmatch(base) for base in scope.bases)
+    ]
+    if not derived:
+        return None
+    recipes = [
+        place(file, 1, "recipe")
+        for file, config in view.repository.configs.items()
+        if {"learning_rate", "lr"} & (keys := {setting.key.rpartition(".")[2] for setting in config.settings})
+        and {"base_model", "model_name_or_path", "model_name"} & keys
+    ]
+    return ("high", [*derived, *recipes[:2]]) if recipes else None
+
+
+_TRAINER_BASE = re.compile(r"(?:transformers|trl)(?:\.\w+)*\.\w*Trainer")
 _TRAINS = re.compile(r"(?i)train|finetun|fine_tun|sft|dpo|ppo|grpo|lora|distill")
 
 

@@ -222,7 +222,7 @@ _MODEL_CALL = re.compile(
     r"WhisperModel|HuggingFace\w*|\w*Embedd\w*|\w*Encoder\w*|\w*[Rr]erank\w*|Llama|\w*Retriever|Bert\w*|FlagModel|BGEM3FlagModel|BertScorer|evaluate|LoRARequest|HookedTransformer|GLiNER|InferenceClient)"
 )
 _DATA_CALL = re.compile(
-    r"(?:\w*load_dataset\w*|load_dataset_builder|get_dataset_\w+|\w*[Dd]ataset\w*|\w*_data|\w*DataModule|Data\w*Config)"
+    r"(?:\w*load_dataset\w*|\w*(?:Task|Benchmark)\w*|load_dataset_builder|get_dataset_\w+|\w*[Dd]ataset\w*|\w*_data|\w*DataModule|Data\w*Config)"
 )
 _UPLOAD_CALL = re.compile(
     r"(?:push_to_hub|register\w*|create_repo|upload_file|upload_folder|upload_large_folder|upload|create_branch|create_commit|delete_repo|create_pull_request|add_collection_item|metadata_update|create_tag|list_repo_commits|get_kernel|"
@@ -236,6 +236,8 @@ _SIZED = re.compile(
 _DATASET_NAME = re.compile(
     r"(?i).*(?:dataset|datasets|preferences?|-qa|_qa|corpus|benchmark|bench|\d+k(?![a-z]))"
 )
+
+_SCRATCH = re.compile(r"(?i).*(?:ckpts?|checkpoints?|outputs?|results?|logs)\d*")  # folders that a run writes
 
 
 def model_ids(repository: Repository, path: TrainingPath) -> Signal[tuple[HubId, ...]]:
@@ -303,6 +305,7 @@ def is_foreign(value: str, repository: Repository, folders: frozenset[str]) -> b
         return True
     if (
         head.lower() in _FOREIGN_HEADS
+        or _SCRATCH.fullmatch(head)
         or _FILE_NAME.fullmatch(tail)
         or ("." in head and re.search(r"\.(?:com|org|io|net|co|ai|dev)$", head))
     ):
