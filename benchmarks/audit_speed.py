@@ -73,6 +73,12 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
+def _environment(cache: Path) -> dict[str, str]:
+    """As a user has it: with the bytecode that an installation leaves behind."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"ML_AUDIT_CACHE_DIR": str(cache)}
+
+
 def audit_process(tree: Path, cache: Path, jobs: int) -> tuple[float, float]:
     """Seconds and the peak of memory in MiB, children included, of one audit."""
     arguments = [
@@ -97,7 +103,7 @@ def audit_process(tree: Path, cache: Path, jobs: int) -> tuple[float, float]:
     started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
-        env=os.environ | {"ML_AUDIT_CACHE_DIR": str(cache)},
+        env=_environment(cache),
         check=True,
         capture_output=True,
         text=True,
@@ -144,6 +150,11 @@ def main() -> None:
         measure(tree, cache, options.jobs, options.repeat)
 
 
+def help_process(cache: Path) -> None:
+    arguments = [sys.executable, "-m", "audit", "--help"]
+    subprocess.run(arguments, env=_environment(cache), stdout=subprocess.DEVNULL, check=True)
+
+
 def measure(tree: Path, cache: Path, jobs: int, repeat: int) -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=tree, check=True, capture_output=True).stdout
     named = [tree / os.fsdecode(name) for name in listed.split(b"\0") if name]
@@ -160,6 +171,10 @@ def measure(tree: Path, cache: Path, jobs: int, repeat: int) -> None:
         "floor": median(lambda: timed(lambda: read_all(paths))),
         "parse": median(lambda: timed(lambda: parse_all(python, jobs))),
     }
+    seconds["help"] = median(lambda: timed(lambda: help_process(cache)))
+    audit_process(
+        tree, cache.with_name("another"), jobs
+    )  # leaves bytecode and the files in memory, as for parse
     seconds["cold"], memory = audit_process(tree, cache, jobs)
     seconds["warm"] = median(lambda: audit_process(tree, cache, jobs)[0])
     target = Path(python[len(python) // 2])
@@ -171,13 +186,6 @@ def measure(tree: Path, cache: Path, jobs: int, repeat: int) -> None:
 
     seconds["one file"] = statistics.median(changed(number) for number in range(repeat))
     target.write_bytes(text)
-    seconds["help"] = median(
-        lambda: timed(
-            lambda: subprocess.run(
-                [sys.executable, "-m", "audit", "--help"], stdout=subprocess.DEVNULL, check=True
-            )
-        )
-    )
     print(f"{len(paths)} files, {len(python)} Python files, {jobs} processes, {os.cpu_count()} cores")
     for name, spent in seconds.items():
         print(
