@@ -46,6 +46,7 @@ def _marked(quote: Callable[..., str]) -> Callable[..., Markup]:
 def _html() -> ImmutableSandboxedEnvironment:
     environment = _environment(sanitize.html, autoescape=True)
     environment.filters["block"] = _marked(functools.partial(sanitize.html, multiline=True))
+    environment.filters["prose"] = _marked(sanitize.html_prose)
     return environment
 
 
@@ -53,7 +54,7 @@ def _html() -> ImmutableSandboxedEnvironment:
 def _markdown() -> ImmutableSandboxedEnvironment:
     environment = _environment(sanitize.markdown, autoescape=False)
     environment.filters["code"] = _marked(sanitize.markdown_code)
-    environment.filters["block"] = _marked(sanitize.markdown_block)
+    environment.filters["prose"] = _marked(sanitize.markdown_prose)
     environment.filters["link"] = _marked(sanitize.markdown_link)
     return environment
 

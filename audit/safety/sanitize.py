@@ -189,7 +189,7 @@ _BREAK = "&#8203;"
 _MARKDOWN = re.compile(
     r"[\\`<>&|#@$~*_\[\]]"
     r"|:(?=:)|:(?=//)|:(?=[A-Za-z0-9_+-]+:)"
-    r"|[Ww][Ww][Ww](?=\.)|\b[Gg][Hh]-(?=[0-9])"
+    r"|[Ww][Ww][Ww](?=\.)|(?<![A-Za-z0-9])[Gg][Hh]-(?=[0-9])"
     r"|^[-+=]|^[0-9]{1,9}(?=[.)](?:\s|$))"
 )
 _BACKSLASHED = frozenset("*_[]")
@@ -242,6 +242,20 @@ def markdown_code(text: str, limit: int | None = None) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
+# Between two backticks, as our own sentences name code; what is unpaired stays a character.
+_NAMED_CODE = re.compile("`([^`]+)`")
+
+
+def markdown_prose(text: str, limit: int | None = None) -> str:
+    """A sentence as inline Markdown, where what stands between backticks becomes a code span, both parts
+    quoted."""
+    parts = _NAMED_CODE.split(cut(printable(text), limit).strip())
+    return "".join(
+        markdown_code(part) if number % 2 else _MARKDOWN.sub(_markdown_escape, part)
+        for number, part in enumerate(parts)
+    )
+
+
 def markdown_block(text: str, language: str = "") -> str:
     """`text` as a fenced code block that nothing in it can close, for a line's start; `language` is ours."""
     shown = log_text(printable(text, multiline=True)).rstrip("\n")
@@ -278,6 +292,15 @@ def _html_escape(match: re.Match[str]) -> str:
 def html(text: str, limit: int | None = None, *, multiline: bool = False) -> str:
     """`text` as HTML text or a quoted attribute's value, safe also where the page is printed to a log."""
     return _HTML.sub(_html_escape, cut(printable(text, multiline=multiline), limit))
+
+
+def html_prose(text: str, limit: int | None = None) -> str:
+    """A sentence as HTML text, where what stands between backticks becomes a `code` element, both parts
+    escaped."""
+    parts = _NAMED_CODE.split(cut(printable(text), limit))
+    return "".join(
+        f"<code>{html(part)}</code>" if number % 2 else html(part) for number, part in enumerate(parts)
+    )
 
 
 # --- JSON and SARIF ----------------------------------------------------------------------------------------

@@ -50,7 +50,10 @@ class Page(HTMLParser):
 def test_hostile_words_make_the_same_page_as_harmless_ones() -> None:
     evil = Page(render(samples.hostile()))
     harmless = Page(render(samples.hostile(texts=samples.HARMLESS)))
-    assert evil.shape == harmless.shape
+    # Backticks in a sentence make bare code elements, nothing else.
+    assert [part for part in evil.shape if part != ("code", ())] == [
+        part for part in harmless.shape if part != ("code", ())
+    ]
     assert evil.open == harmless.open == []
 
 

@@ -186,7 +186,7 @@ PLAIN = {
     "html_inline",
 }
 # What GitHub looks for in the text of the rendered page, outside code.
-ALIVE = re.compile(r"@[A-Za-z0-9]|#[0-9]|gh-[0-9]|://|www\.|:[a-z0-9_+-]+:", re.IGNORECASE)
+ALIVE = re.compile(r"@[A-Za-z0-9]|#[0-9]|(?<![a-z0-9])gh-[0-9]|://|www\.|:[a-z0-9_+-]+:", re.IGNORECASE)
 
 
 def kinds(markdown: str) -> list[str]:
@@ -248,6 +248,29 @@ def test_code_spans_hold_the_text_itself(text: str) -> None:
         assert tokens[1].content == shown
     else:
         assert span == ""
+
+
+@given(TEXT)
+def test_prose_is_text_and_code(text: str) -> None:
+    quoted = sanitize.markdown_prose(text)
+    assert not invisible(quoted)
+    assert commands(quoted) == []
+    found = [child for token in READER.parse(f"- {quoted} after") for child in token.children or []]
+    assert {child.type for child in found} <= PLAIN
+    assert {child.content for child in found if child.type == "html_inline"} <= {"<code>", "</code>"}
+    assert not ALIVE.search(visible(quoted))
+    page = Page()
+    page.feed(sanitize.html_prose(text))
+    page.close()
+    assert set(page.tags) <= {("code", ())}
+    assert page.text.replace("`", "") == sanitize.terminal(text).replace("`", "")
+
+
+def test_prose_marks_code() -> None:
+    assert sanitize.markdown_prose("Write `a_b==1`, not a_b @x.") == (
+        "Write `a_b==1`, not a\\_b &#64;&#8203;x."
+    )
+    assert sanitize.html_prose("Write `a<b`, a`b") == "Write <code>a&#60;b</code>, a&#96;b"
 
 
 @given(TEXT)
