@@ -31,11 +31,10 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from audit.signals.compute import compute_signals
-
 from audit.facts.collect import collect, default_jobs
 from audit.rules.catalogue import RULES, run
 from audit.rules.rule import Context
+from audit.signals.compute import compute_signals
 from audit.signals.repository import Repository
 from audit.signals.training_path import TrainingPath
 from audit.source.open import open_snapshot
