@@ -104,7 +104,10 @@ def _seeds_without_flags(signals: Signals) -> str:
 
 def _seeds_without_workers(signals: Signals) -> str:
     if signals.seed_control.value and signals.dataloader_worker_seeding.value is False:
-        return "The main process is seeded while the loader's workers are not: random augmentation depends on how many workers run."
+        return (
+            "The main process is seeded and nothing seeds the loader's workers for themselves: what random augmentation "
+            "draws depends on how many workers run."
+        )
     return ""
 
 

@@ -66,10 +66,10 @@ def test_combinations():
     assert any("deterministic-algorithm flag" in s for s in said(seed_control=("torch",)))
     assert not any("deterministic-algorithm flag" in s for s in said(seed_control=("jax",)))
     assert any(
-        "loader's workers" in s for s in said(seed_control=("torch",), dataloader_worker_seeding=False)
+        "how many workers" in s for s in said(seed_control=("torch",), dataloader_worker_seeding=False)
     )
     assert not any(
-        "loader's workers" in s for s in said(seed_control=("torch",), dataloader_worker_seeding=None)
+        "how many workers" in s for s in said(seed_control=("torch",), dataloader_worker_seeding=None)
     )
     assert any("no CI job runs them" in s for s in said(tests=True, ci_tests=False))
     assert any("not the Python version" in s for s in said(lockfile="full", python_version=None))
