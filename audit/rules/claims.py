@@ -2,7 +2,9 @@
 
 import posixpath
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from urllib.parse import unquote
 
 from audit.documents.finding import Severity
@@ -45,6 +47,10 @@ def missing_files(context: Context) -> Iterable[Outcome]:
     repository = context.repository
     names = {path.rpartition("/")[2] for path in repository.paths}
     folders = _folders(repository)
+    stems: dict[str, list[str]] = defaultdict(list)
+    for each in sorted(names):
+        if each.endswith((".py", ".sh")):
+            stems[each[:1]].append(each)
     looked = 0
     missing: list[Outcome] = []
     for path, command in _stated_commands(repository):
@@ -59,15 +65,19 @@ def missing_files(context: Context) -> Iterable[Outcome]:
             continue
         looked += 1
         folder, _, name = target.rpartition("/")
-        if name not in names:
+        if name in names:
+            continue
+        doc_folder = path.rpartition("/")[0]
+        near = next(iter(get_close_matches(name, stems.get(name[:1], ()), 1, 0.86)), "")
+        # Neither a folder of this repository nor a like name: it may be a file from elsewhere.
+        if near or (folder and (folder in folders or f"{doc_folder}/{folder}" in folders)):
             missing.append(
                 failed(
                     f"{path}:{command.line} runs {target}, and no file of that name is in the repository.",
                     Place(path, command.line),
-                    fix="Name the file that is meant, or add it.",
+                    fix=f"Is {near} meant?" if near else "Name the file that is meant, or add it.",
                     key=target,
-                    # Without a folder of this repository in it the name may be that of a file from elsewhere.
-                    severity=None if folder and folder in folders else Severity.INFO,
+                    severity=None if folder else Severity.INFO,
                 )
             )
     yield from _few(_first_of_each(missing), "further commands run a file that is not there")
@@ -106,7 +116,8 @@ def _stated_commands(repository: Repository) -> Iterator[tuple[str, Command]]:
             continue
         fetched = _fetched(script.commands)
         for command in script.commands:
-            if command.target.rpartition("/")[2] not in fetched:
+            sourced = command.program in ("source", ".")
+            if not sourced and command.target.rpartition("/")[2] not in fetched:
                 yield path, command
 
 

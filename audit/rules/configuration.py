@@ -9,7 +9,8 @@ from audit.documents.place import Place
 from audit.facts.classify import is_example_path
 from audit.facts.model import TextFacts
 from audit.facts.python.identities import identity_kind
-from audit.facts.python.model import Text
+from audit.facts.python.model import PythonFacts, Text
+from audit.facts.python.vocabulary import CONFIG_RECEIVERS
 from audit.rules.flags import Flag, flags_in, literal, parses_otherwise
 from audit.rules.imports import core_files
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, passed
@@ -187,10 +188,7 @@ def _told_variables(repository: Repository) -> frozenset[str]:
 # Flags without effect ----------------------------------------------------------------------------------------------------
 
 _TAKEN_BY_LAUNCHERS = frozenset(
-    "local_rank local-rank node_rank deepspeed deepspeed_config help version master_addr master_port dist_url world_size rank gpu".split()
-)
-_WHOLE = frozenset(
-    "vars asdict getattr setattr locals globals exec eval Namespace namedtuple SimpleNamespace argparse.Namespace copy.copy copy.deepcopy".split()
+    "use_env local_rank local-rank node_rank deepspeed deepspeed_config help version master_addr master_port dist_url world_size rank gpu".split()
 )
 
 
@@ -202,13 +200,9 @@ def unused_flags(context: Context) -> Iterable[Outcome]:
     unused: list[Outcome] = []
     for path, facts in repository.code.items():
         flags, unread = flags_in(path, facts)
-        if (
-            len(flags) < 4
-            or unread
-            or parses_otherwise(facts)
-            or facts.parser != "ast"
-            or _handed_on_whole(context, path)
-        ):
+        if len(flags) < 4 or unread or facts.parser != "ast" or parses_otherwise(facts):
+            continue
+        if _handed_on_whole(context, path) or not _is_read_here(context, path, flags):
             continue
         dead = [flag for flag in flags if _is_dead(flag, read)]
         looked += 1
@@ -246,18 +240,10 @@ def _attributes_read(repository: Repository) -> frozenset[str]:
 def _handed_on_whole(context: Context, path: str) -> bool:
     """Whether the file gives all its arguments away at once: to `vars`, to a copy, as `**`, or to something outside of the repository."""
     facts = context.repository.code[path]
-    for scope in facts.scopes:
-        if not _WHOLE.isdisjoint(scope.refs):
-            return True
-    holders = {
-        call.within.partition(":")[2]
-        for call in facts.calls
-        if call.name.rpartition(".")[2] == "parse_args" and call.within.startswith("assign:")
-    }
-    if not holders and not any(
-        call.within == "return" for call in facts.calls if call.name.rpartition(".")[2] == "parse_args"
-    ):
-        return True
+    parses = [call.within for call in facts.calls if call.name.rpartition(".")[2] == "parse_args"]
+    holders = {within.partition(":")[2] for within in parses if within.startswith("assign:")}
+    if not parses or any(holder.rpartition(".")[2] not in CONFIG_RECEIVERS for holder in holders):
+        return True  # attributes are recorded of objects that bear one of the usual names
     holders |= {"args", "opt", "opts", "cfg", "config", "FLAGS"}
     for call in facts.calls:
         values = [*call.args, *call.kwargs.values()]
@@ -268,6 +254,30 @@ def _handed_on_whole(context: Context, path: str) -> bool:
             if context.path.graph.lookup(call.name, path, call.scope) is None:
                 return True
     return any("__dict__" in assign.value or "vars(" in assign.value for assign in facts.assigns)
+
+
+def _is_read_here(context: Context, path: str, flags: tuple[Flag, ...]) -> bool:
+    """Whether at least half of the flags are read in the file, in one that it imports, or in one that imports it: then it is
+    seen how its values are read."""
+    graph, code = context.path.graph, context.repository.code
+    near = {path}
+    for other, facts in code.items():
+        targets = (
+            {graph.modules.resolve(item.module, other)[0] for item in facts.imports}
+            if other == path or _may_import(facts, path)
+            else set()
+        )
+        if other == path:
+            near.update(target for target in targets if target)
+        elif path in targets:
+            near.add(other)
+    names = {name for each in near if each in code for name in code[each].attributes}
+    return 2 * sum(flag.dest in names for flag in flags) >= len(flags)
+
+
+def _may_import(facts: PythonFacts, path: str) -> bool:
+    stem = path.rpartition("/")[2].removesuffix(".py")
+    return any(stem in item.module or item.name == stem for item in facts.imports)
 
 
 def _is_dead(flag: Flag, read: frozenset[str]) -> bool:

@@ -54,7 +54,14 @@ def flags_in(path: str, facts: PythonFacts) -> tuple[tuple[Flag, ...], bool]:
         if call.name.rpartition(".")[2] != "add_argument":
             continue
         names = [literal(arg) for arg in call.args]
-        if not names or any(name is None for name in names):
+        # A script that takes "the rest" hands flags on to another one.
+        rest = call.kwargs.get("nargs", "")
+        if (
+            rest.endswith("REMAINDER")
+            or rest in ("'...'", "'A...'")
+            or not names
+            or any(name is None for name in names)
+        ):
             unread = True
             continue
         flag = _flag(path, call, tuple(name for name in names if name))

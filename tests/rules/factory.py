@@ -45,7 +45,7 @@ def signals(**values: Any) -> Signals:
 def context(
     files: Mapping[str, str | bytes] | None = None,
     *,
-    git: GitState | None | str = "as built",
+    git: GitState | str | None = "as built",
     repository: str = "someone/project",
     snapshot: Mapping[str, Any] | None = None,
     **values: Any,

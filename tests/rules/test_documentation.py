@@ -99,14 +99,21 @@ def test_training_through_a_pipeline_is_documented() -> None:
 
 
 def test_a_command_that_runs_a_missing_file() -> None:
-    text = "# P\n\n```\npython tools/old_train.py\npython eval_all.py\n```\n"
-    found = outcomes(
-        "documentation.missing_files", context(with_readme(text, {"tools/new.py": "print(1)\n"}))
-    )
+    text = "# P\n\n```\npython tools/old_train.py\npython evaluate_al.py\npython unheard_of.py\npython other/thing.py\n```\n"
+    more = {"tools/new.py": "print(1)\n", "evaluate_all.py": "print(1)\n"}
+    found = outcomes("documentation.missing_files", context(with_readme(text, more)))
     assert [(each.message, each.severity) for each in found] == [
         ("README.md:4 runs tools/old_train.py, and no file of that name is in the repository.", None),
-        ("README.md:5 runs eval_all.py, and no file of that name is in the repository.", Severity.INFO),
+        ("README.md:5 runs evaluate_al.py, and no file of that name is in the repository.", Severity.INFO),
     ]
+    assert found[1].fix is not None and found[1].fix.text == "Is evaluate_all.py meant?"
+
+
+def test_scripts_that_source_or_run_what_a_toolkit_brings() -> None:
+    files = with_readme(
+        "# P\n", {"run.sh": ". utils/parse_options.sh\nbash steps/align.sh\n", "utils/own.sh": "echo\n"}
+    )
+    assert failures("documentation.missing_files", context(files)) == []
 
 
 @pytest.mark.parametrize(
