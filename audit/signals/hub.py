@@ -1,7 +1,7 @@
 """The hub: calls that load from it, code that is taken from it, and the model and dataset ids that stand in the repository."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from audit.documents.place import Place
@@ -15,6 +15,7 @@ from audit.signals.training_path import TrainingPath
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _EVIDENCE = 6
 _PLACES_PER_ID = 3
+_CATALOGUE = 60  # ids in the containers of one file from which it lists what exists, not what is run
 
 # Calls ----------------------------------------------------------------------------------------------------------
 
@@ -187,9 +188,10 @@ def _trusted_elsewhere(repository: Repository) -> Iterator[Place]:
 _FOREIGN_HEADS = frozenset(
     """
     application text image audio video multipart font message africa america antarctica asia atlantic australia europe indian pacific us etc utc gmt
-    data dataset datasets model models checkpoint checkpoints ckpt ckpts output outputs result results log logs cache tmp temp src lib bin config configs conf
-    script scripts run runs weights pretrained saved_models saved assets figures figs plots images train training test tests val valid validation
-    eval evaluation dev
+    documents downloads desktop data dataset datasets model models checkpoint checkpoints ckpt ckpts output outputs result results log logs cache tmp temp src
+    lib bin config configs conf
+    script scripts run runs weights pretrained saved_models saved assets figures figs plots images train training test tests
+    val valid validation eval evaluation dev
     input inputs home root docs doc examples example experiments exp exps utils rewards reward loss losses metrics metric perf charts time memory grad
     logps logits episode rollout rollouts env global optim lr stats debug media files file prompts prompt templates template refs heads origin
     kernels-community github.com gitlab.com huggingface.co hf.co and or n yes no true false on off km usr opt var etc dev proc sys mnt
@@ -253,7 +255,11 @@ def dataset_ids(repository: Repository, path: TrainingPath) -> Signal[tuple[HubI
 def _ids(repository: Repository, role: str) -> Signal[tuple[HubId, ...]]:
     own = _own_folders(repository)
     found: dict[str, list[tuple[int, Use]]] = defaultdict(list)
+    items = Counter(use.path for use in uses(repository) if use.kind == "hub" and use.how == "item")
+    catalogues = {path for path, number in items.items() if number > _CATALOGUE}
     for use in uses(repository):
+        if use.how == "item" and use.path in catalogues:
+            continue
         if use.kind == "hub" and not is_foreign(use.value, repository, own) and role_of(use) == role:
             found[use.value].append((_rank(use), use))
     rows: list[HubId] = []
@@ -316,41 +322,51 @@ def is_foreign(value: str, repository: Repository, folders: frozenset[str]) -> b
 def role_of(use: Use) -> str:
     """ "model", "dataset", or "" for a use that loads neither (an upload target, a key of a catalogue, a comparison)."""
     last = use.call.rpartition(".")[2].strip("?")
-    if use.call.startswith(("torch.hub.", "github.")) or _UPLOAD_CALL.fullmatch(last):
-        return ""
-    if last in ("from_pretrained", "load_dataset") and (
-        use.name in ("", "path", "pretrained_model_name_or_path") or use.how in ("assign", "default")
+    word = use.name.rpartition(".")[2]
+    if (
+        use.call.startswith(("torch.hub.", "github."))
+        or _UPLOAD_CALL.fullmatch(last)
+        or _RESULTS.search(use.value)
     ):
-        return "model" if last == "from_pretrained" else "dataset"
-    if _RESULTS.search(use.value):
         return ""
-    if last in _FILE_LOADS or last in ("hf_hub_url", "hf_download"):
-        return "dataset" if use.repo_type == "dataset" else "" if use.repo_type == "space" else "model"
-    if last in ("SentenceTransformer", "LLM") and use.how in ("assign", "default"):
-        return "model"
+    loaded = _role_of_load(last, use)
+    if loaded is not None:
+        return loaded
     if use.how == "key":
         return "dataset" if re.search(r"(?i)mix|datasets$|dataset_weights", use.holder or use.name) else ""
-    if use.uploads and _TARGET.fullmatch(use.name.rpartition(".")[2]):
+    if (use.uploads and _TARGET.fullmatch(word)) or word.startswith("ms_"):  # another hub's address
         return ""
-    by_name = _role_of_name(use.name, use.origin)
-    if by_name:
-        return "" if by_name == "output" else by_name
-    by_holder = _role_of_name(use.holder, use.origin)
-    if by_holder:
-        return "" if by_holder == "output" else by_holder
-    if last:
-        if _DATA_CALL.fullmatch(last):
-            return "dataset"
-        if _MODEL_CALL.fullmatch(last):
-            return "model"
+    if use.how == "setting" and _DATA_FILE.search(use.path) and _NEUTRAL.fullmatch(word):
+        return "dataset"
+    for name in (use.name, use.holder):
+        role = _role_of_name(name, use.origin)
+        if role:
+            return "" if role == "output" else role
+    if _DATA_CALL.fullmatch(last):
+        return "dataset"
+    if _MODEL_CALL.fullmatch(last):
+        return "model"
     if _DATA_FILE.search(use.path) and use.how in ("default", "assign"):
         return "dataset"
     return _role_of_shape(use)
 
 
+def _role_of_load(last: str, use: Use) -> str | None:
+    """What a call loads that is made for loading, None for any other call."""
+    if last in _FILE_LOADS or last in ("hf_hub_url", "hf_download"):
+        return "dataset" if use.repo_type == "dataset" else "" if use.repo_type == "space" else "model"
+    followed = use.how in ("assign", "default")  # a variable that the call is given
+    if last in ("from_pretrained", "load_dataset"):
+        if followed or use.name in ("", "path", "pretrained_model_name_or_path"):
+            return "model" if last == "from_pretrained" else "dataset"
+    elif last in ("SentenceTransformer", "LLM") and followed:
+        return "model"
+    return None
+
+
 _TARGET = re.compile(r"(?i)repo|repo_?id|repo_?name|hub_?(?:repo|id|name|path)|dataset_repo|hf_repo(?:_id)?")
 _RESULTS = re.compile(r"(?i)/.*(?:leaderboard|results|outputs|logs)$")
-_DATA_FILE = re.compile(r"(?i)(?:^|[/_])(?:data|datasets?)(?:_[a-z]+)?(?:/|\.py$)")
+_DATA_FILE = re.compile(r"(?i)(?:^|[/_])(?:data|datasets?)(?:_[a-z]+)?(?:/|\.(?:py|json|ya?ml)$)")
 
 
 def _role_of_name(name: str, origin: str) -> str:

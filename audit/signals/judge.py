@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 from audit.documents.place import Place
 from audit.documents.signals import Signal
@@ -33,7 +34,7 @@ def judge(repository: Repository, path: TrainingPath) -> Signal[bool]:
 
     Reward models, labelling of data, simulated users and string comparison under that name are none.
     """
-    found = list(dict.fromkeys(_places(repository, path)))
+    found = list(dict.fromkeys(islice(_places(repository, path), 4 * _EVIDENCE)))
     return Signal(bool(found), tuple(found[:_EVIDENCE]))
 
 
@@ -43,7 +44,7 @@ def _places(repository: Repository, path: TrainingPath) -> Iterator[Place]:
     local = any(is_engine(c) or generates(c, f) for f in repository.code.values() for c in f.calls)
     if not asking and not local:
         return
-    yield from _judging_code(repository, path, bool(asking))
+    yield from _judging_code(repository, path)
     if asking:
         yield from _judge_models(repository)
         yield from _judge_configs(repository)
@@ -77,27 +78,38 @@ def _names_judge(name: str) -> bool:
     return bool(parts & _JUDGE) or (bool(parts & {"review", "reviewer"}) and bool(parts & _LLM))
 
 
-def _judging_code(repository: Repository, path: TrainingPath, asking: bool) -> Iterator[Place]:
+def _judging_code(repository: Repository, path: TrainingPath) -> Iterator[Place]:
     """Scopes and files named after judging from which a model is asked."""
+    named: dict[str, tuple[Place, list[Node]]] = {}
     for file, facts in repository.code.items():
         stem = file.rpartition("/")[2].removesuffix(".py")
         whole = _names_judge(stem)
         starts = [
-            i
-            for i, s in enumerate(facts.scopes)
-            if whole or (s.kind in ("class", "function") and _names_judge(s.name))
+            index
+            for index, scope in enumerate(facts.scopes)
+            if whole or (scope.kind in ("class", "function") and _names_judge(scope.name))
         ]
-        if not starts:
-            continue
-        nodes = _with_children(file, facts, starts)
-        for node in sorted(path.graph.reach(nodes)):
-            other = path.graph.python[node[0]]
-            call = next((c for c in other.calls if c.scope == node[1] and asks(c.name)), None)
-            if call is not None:
-                start = facts.scopes[starts[0]]
-                yield place(file, max(1, start.line), start.name or stem)
-                yield place(node[0], call.line, f"asks a model: {call.name}")
-                break
+        if starts:
+            first = facts.scopes[starts[0]]
+            nodes = _with_children(file, facts, starts)
+            named[file] = place(file, max(1, first.line), first.name or stem), nodes
+    everything = path.graph.reach(node for _, nodes in named.values() for node in nodes)
+    if _asked(path, everything) is None:
+        return
+    for where, nodes in named.values():
+        asked = _asked(path, path.graph.reach(nodes))
+        if asked is not None:
+            yield where
+            yield asked
+
+
+def _asked(path: TrainingPath, nodes: frozenset[Node]) -> Place | None:
+    """Where the first of these scopes asks a model behind an API."""
+    for file, index in sorted(nodes):
+        for call in path.graph.python[file].calls:
+            if call.scope == index and asks(call.name):
+                return place(file, call.line, f"asks a model: {call.name}")
+    return None
 
 
 def _with_children(file: str, facts: PythonFacts, starts: list[int]) -> list[Node]:
