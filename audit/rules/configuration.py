@@ -24,7 +24,7 @@ _NO_CODE = "The repository holds no Python code of its own."
 
 _EXAMPLE_PATH = re.compile(
     r"path[/_-]to|/(?:user(?:name)?|you|your[\w-]*|my[\w-]*|xxx+|foo|someone|example)(?:/|$)|\.\.\.|…|\$|\{|<|%"
-    r"|^/workspaces?(?:/|$)",  # where containers mount the code
+    r"|^/workspaces?(?:/|$)|^/(?:mnt|media|data\d*|scratch|share|srv|work|root)/[^/]+/?$",  # where containers mount things
     re.I,
 )
 _ROUTES = re.compile(
@@ -71,7 +71,12 @@ def _absolute(repository: Repository) -> Iterator[tuple[str, int, str, bool]]:
     """(path, line, value, whether a user can set another one without editing code)."""
     for path, facts in repository.code.items():
         for text in facts.texts:
-            if text.kind == "path" and not _EXAMPLE_PATH.search(text.value) and not _is_route(text):
+            if (
+                text.kind == "path"
+                and _is_whole(text)
+                and not _EXAMPLE_PATH.search(text.value)
+                and not _is_route(text)
+            ):
                 yield (
                     path,
                     text.line,
@@ -92,6 +97,17 @@ def _absolute(repository: Repository) -> Iterator[tuple[str, int, str, bool]]:
                 yield path, line, value, True
 
 
+_PLACES = re.compile(
+    r"/(?:home|Users|root|nfs|gpfs|lustre|raid|private)/|/(?:mnt|media|scratch|ssd|hdd|disk\d*)/[^/]+/[^/]+/|[A-Za-z]:[\\/]"
+)
+
+
+def _is_whole(text: Text) -> bool:
+    """Whether the string is a path of its own rather than the end of a longer one (`folder + "/data/dev"`), as far as its use or its beginning
+    tells."""
+    return text.role != "other" or _PLACES.match(text.value) is not None
+
+
 def _is_route(text: Text) -> bool:
     return text.role in ("compare", "key") or _ROUTES.search(text.role) is not None
 
@@ -102,7 +118,7 @@ _ENVIRONMENT_READS = frozenset({"os.getenv", "os.environ.get", "getenv", "enviro
 _KNOWN_VARIABLES = re.compile(
     r"(?:CUDA|NCCL|SLURM|SLURMD|PMI|PMIX|OMPI|MPI|MV2|PBS|LSB|TORCH|PYTORCH|TORCHELASTIC|TF|XLA|JAX|TPU|OMP|MKL|KMP|OPENBLAS|WANDB|HF|HUGGINGFACE|HUGGING|TRANSFORMERS|DATASETS|ACCELERATE"
     r"|DEEPSPEED|DS|FSDP|RAY|VLLM|TRITON|ROCM|HIP|HSA|NVIDIA|KUBERNETES|KAGGLE|COLAB|GITHUB|GITLAB|CI|RUNNER|TRAVIS|CIRCLE|AZUREML|SM|AWS|GOOGLE|GCP|GCS|AZURE|XDG|LC|PYTEST|PYTHON|CONDA|VIRTUAL|PIP|NUMBA"
-    r"|MPLBACKEND|LIGHTNING|SDL|MUJOCO|PYOPENGL|QT|SSH|READTHEDOCS|MLFLOW|COMET|NEPTUNE|CLEARML|TENSORBOARD|OPENAI|ANTHROPIC|COHERE|GEMINI|MISTRAL|TOGETHER|GROQ|LITELLM|LANGCHAIN|MASTER|NODE|GROUP|LOCAL|GLOBAL|CROSS|ROLE)(?:_\w*)?"
+    r"|MPLBACKEND|LIGHTNING|SLACK|GH|SDL|MUJOCO|PYOPENGL|QT|SSH|READTHEDOCS|MLFLOW|COMET|NEPTUNE|CLEARML|TENSORBOARD|OPENAI|ANTHROPIC|COHERE|GEMINI|MISTRAL|TOGETHER|GROQ|LITELLM|LANGCHAIN|MASTER|NODE|GROUP|LOCAL|GLOBAL|CROSS|ROLE)(?:_\w*)?"
     r"|RANK|WORLD_SIZE|HOME|USER|USERNAME|PATH|PWD|TMPDIR|TEMP|TMP|SHELL|TERM|LANG|DISPLAY|HOSTNAME|HOST|EDITOR|COLUMNS|LOGNAME|NO_COLOR|LD_LIBRARY_PATH|CC|CXX|DEBUG|BROWSER|APPDATA|LOCALAPPDATA"
     r"|USERPROFILE|SYSTEMROOT|COMPUTERNAME|HTTPS?_PROXY|NO_PROXY|TOKENIZERS_PARALLELISM|BITSANDBYTES_NOWELCOME|LOG_LEVEL|LOGLEVEL|[A-Z]+_VISIBLE_DEVICES"
 )

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from audit.documents.finding import Severity
 from audit.documents.place import Place
+from audit.facts.classify import is_example_path
 from audit.facts.kinds import Kind
 from audit.facts.model import Requirement
 from audit.rules.imports import Declaration, declarations, installs_itself, locked, normalise
@@ -137,36 +138,45 @@ def vcs_commit(context: Context) -> Iterable[Outcome]:
     if not addressed:
         yield not_applicable("No dependency is taken from a version control address.")
         return
-    seen: set[str] = set()
-    loose = 0
-    for each in addressed:
-        requirement = each.requirement
-        mark = f"{each.path}\0{requirement.url}"
-        if requirement.commit or mark in seen or requirement.name in locks:
-            continue
-        seen.add(mark)
-        loose += 1
-        tagged = _TAG.search(requirement.url) is not None
-        how = (
-            "by a tag, which can be moved"
-            if tagged
-            else "without a commit, so it is whatever the branch holds on that day"
-        )
+    loose = {
+        (each.path, each.requirement.url): each
+        for each in reversed(addressed)
+        if not each.requirement.commit and each.requirement.name not in locks
+    }
+    outcomes = [_without_commit(each, repository) for each in reversed(loose.values())]
+    yield from outcomes[:OUTCOME_LIMIT]
+    if len(outcomes) > OUTCOME_LIMIT:
         yield failed(
-            f"{each.at} installs {requirement.name} from {requirement.url[:120]} {how}.",
-            each.place, key=requirement.name,
-            fix="Append `@` and the 40 characters of the commit to the address.",
-            severity=Severity.INFO if tagged else None,
-        )  # fmt: skip
-    if not loose:
+            f"{len(outcomes) - OUTCOME_LIMIT} further dependencies are taken from addresses without a commit.",
+            key="more",
+        )
+    if not outcomes:
         yield passed(
             "Every dependency that is taken from version control names a commit, or a lock does.",
             *capped(each.place for each in addressed),
         )
 
 
+def _without_commit(each: Declaration, repository: Repository) -> Outcome:
+    requirement = each.requirement
+    tagged = _TAG.search(requirement.url) is not None
+    how = (
+        "by a tag, which can be moved"
+        if tagged
+        else "without a commit, so it is whatever the branch holds on that day"
+    )
+    lesser = tagged or each.path in repository.containers or is_example_path(each.path)
+    return failed(
+        f"{each.at} installs {requirement.name} from {requirement.url[:120]} {how}.",
+        each.place,
+        key=requirement.name,
+        fix="Append `@` and the 40 characters of the commit to the address.",
+        severity=Severity.INFO if lesser else None,
+    )
+
+
 def _installs(repository: Repository) -> Iterator[Declaration]:
-    """What scripts and containers install: as good as a manifest to whoever runs them."""
+    """What scripts and containers install."""
     for group in (repository.containers, repository.scripts):
         for path, body in group.items():
             yield from (Declaration(path, each) for each in body.requirements)

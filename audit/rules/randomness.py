@@ -1,0 +1,161 @@
+"""Which random number generators each training script draws from, and which of them it seeds."""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from audit.documents.place import Place
+from audit.facts.python.model import Call, PythonFacts
+from audit.rules.rule import Context
+from audit.signals.graph import Node, Reached
+from audit.signals.seeds import seeds_of
+from audit.signals.training_path import Entry, Loop
+
+GENERATORS = {
+    "python": "Python's random module",
+    "numpy": "NumPy's global generator",
+    "torch": "PyTorch's generator",
+    "tensorflow": "TensorFlow's generator",
+    "env": "the environments' generators",
+}
+
+_PYTHON_DRAWS = frozenset(
+    """
+    random randint randrange choice choices shuffle sample uniform gauss normalvariate betavariate expovariate triangular lognormvariate
+    gammavariate vonmisesvariate paretovariate weibullvariate getrandbits
+    """.split()
+)
+_NUMPY_DRAWS = frozenset(
+    """
+    rand randn randint random random_sample ranf sample random_integers choice shuffle permutation uniform normal standard_normal beta binomial
+    exponential gamma geometric gumbel laplace logistic lognormal multinomial multivariate_normal poisson dirichlet bytes standard_gamma
+    standard_exponential standard_t triangular vonmises weibull zipf chisquare
+    """.split()
+)
+_TORCH_DRAWS = frozenset(
+    "rand randn randint randperm normal multinomial bernoulli rand_like randn_like poisson".split()
+)
+_ENVIRONMENTS = frozenset(
+    {"gym", "gymnasium", "gym3", "envpool", "procgen", "pettingzoo", "minigrid", "stable_baselines3"}
+)
+_MAKES = frozenset({"make", "make_vec", "make_vec_env", "make_atari_env", "ProcgenGym3Env", "make_gym"})
+_TORCH_HEADS = frozenset({"torch", "pytorch_lightning", "lightning", "transformers", "trl", "accelerate"})
+_TF_HEADS = frozenset({"tensorflow", "keras", "tf_keras"})
+
+
+class Script(msgspec.Struct, frozen=True):
+    """One training script: what it reaches, where it draws from each generator, and where it seeds it."""
+
+    entry: Entry
+    nodes: frozenset[Node]
+    draws: dict[str, Place]
+    seeds: dict[str, tuple[tuple[str, Call], ...]]
+    inherited: frozenset[str]
+
+    def seeded(self, generator: str) -> bool:
+        return generator in self.seeds or generator in self.inherited
+
+
+def scripts(context: Context) -> tuple[Script, ...]:
+    """The training scripts, one for each file that starts training; documented ones where there are any."""
+    path = context.path
+    chosen = [entry for entry in path.training if entry.documented] or list(path.training)
+    found: dict[str, Script] = {}
+    for entry in chosen:
+        if entry.path not in found:
+            nodes = path.graph.reach(entry.starts)
+            found[entry.path] = _script(context, entry, nodes)
+    return tuple(found.values())
+
+
+def _script(context: Context, entry: Entry, nodes: frozenset[Node]) -> Script:
+    reached = Reached(context.path.graph.python, nodes)
+    loops = [loop for node in sorted(nodes & context.path.loops.keys()) for loop in context.path.loops[node]]
+    draws: dict[str, Place] = {}
+    seeds: dict[str, list[tuple[str, Call]]] = {}
+    inherited: set[str] = set()
+    for loop in loops:
+        if loop.kind == "hf_trainer":
+            inherited.update(("python", "numpy", "torch"))
+    for file, call in reached.calls():
+        facts = reached.python[file]
+        for generator in seeds_of(call):
+            seeds.setdefault(generator, []).append((file, call))
+        if _hands_a_seed_to_sb3(call, facts):
+            inherited.update(("python", "numpy", "torch", "env"))
+        for generator, said in _drawn(call, facts):
+            draws.setdefault(generator, Place(file, call.line, said))
+    if loops:
+        _drawn_by_frameworks(reached, entry, loops, draws)
+    return Script(entry, nodes, draws, {k: tuple(v) for k, v in seeds.items()}, frozenset(inherited))
+
+
+def _hands_a_seed_to_sb3(call: Call, facts: PythonFacts) -> bool:
+    return call.kwargs.get("seed", "None") != "None" and imports(facts, {"stable_baselines3", "sb3_contrib"})
+
+
+def imports(facts: PythonFacts, heads: set[str] | frozenset[str]) -> bool:
+    """Whether the file imports one of these packages."""
+    return any(item.module.partition(".")[0] in heads for item in facts.imports)
+
+
+def _drawn(call: Call, facts: PythonFacts) -> Iterator[tuple[str, str]]:
+    """The generators that a call draws from, with how a reader would call it."""
+    receiver, _, last = call.name.rpartition(".")
+    if receiver == "random" and last in _PYTHON_DRAWS and imports(facts, {"random"}):
+        yield "python", call.name
+    elif receiver == "numpy.random" and last in _NUMPY_DRAWS:
+        yield "numpy", call.name
+    elif receiver == "torch" and last in _TORCH_DRAWS and "generator" not in call.kwargs:
+        yield "torch", call.name
+    elif (
+        last == "DataLoader"
+        and call.kwargs.get("shuffle", "False") not in ("False", "None")
+        and "generator" not in call.kwargs
+    ):
+        yield "torch", "a DataLoader that shuffles"
+    elif last in _MAKES and call.name.partition(".")[0] in _ENVIRONMENTS:
+        yield "env", call.name
+
+
+def _drawn_by_frameworks(reached: Reached, entry: Entry, loops: list[Loop], draws: dict[str, Place]) -> None:
+    """Weights that the framework initialises where training is seen."""
+    for loop in loops:
+        facts = reached.python[loop.node[0]]
+        where = Place(loop.node[0], loop.line, "the weights of the model are drawn from it")
+        if loop.kind in ("raw_torch", "hf_trainer", "lightning", "rl") and imports(facts, _TORCH_HEADS):
+            draws.setdefault("torch", where)
+        elif loop.kind in ("keras", "tf", "rl") and imports(facts, _TF_HEADS):
+            draws.setdefault("tensorflow", where)
+
+
+def elsewhere(context: Context, generator: str, nodes: frozenset[Node]) -> list[tuple[str, Call]]:
+    """Calls that seed the generator in code that these nodes do not hold, tests left out."""
+    found = []
+    for file, facts in context.repository.code.items():
+        for call in facts.calls:
+            if (file, call.scope) not in nodes and generator in seeds_of(call):
+                found.append((file, call))
+    return found
+
+
+def may_be_reached(context: Context, file: str, call: Call, nodes: frozenset[Node]) -> bool:
+    """Whether some code in `nodes` names the function around the call: a way that the call graph may have missed."""
+    scopes = context.repository.code[file].scopes
+    names: set[str] = set()
+    index = call.scope
+    while index > 0:
+        scope = scopes[index]
+        if scope.kind in ("function", "class") and not re.fullmatch(
+            r"__\w+__|main|run|forward|step|reset|seed", scope.name
+        ):
+            names.add(scope.name)
+        index = scope.parent
+    if not names:
+        return False
+    for path, at in nodes:
+        for ref in context.path.graph.python[path].scopes[at].refs:
+            if not names.isdisjoint(ref.split(".")):
+                return True
+    return False
