@@ -5,6 +5,7 @@ cheaper than the parse itself. Source that today's Python refuses goes to the to
 """
 
 import ast
+import builtins
 import re
 import warnings
 from typing import Any, NamedTuple
@@ -90,11 +91,18 @@ class _Scope:
         self.decorators: tuple[str, ...] = ()
         self.refs: set[str] = set()
 
-    def frozen(self) -> Scope:
+    def frozen(self, refs: tuple[str, ...]) -> Scope:
         return Scope(
-            self.name, self.kind, self.parent, self.line, self.end_line, self.params, self.bases, self.decorators,
-            tuple(sorted(self.refs)),
-        )  # fmt: skip
+            self.name,
+            self.kind,
+            self.parent,
+            self.line,
+            self.end_line,
+            self.params,
+            self.bases,
+            self.decorators,
+            refs,
+        )
 
 
 # What a node is within: (kind, payload); the payload is only rendered when a record is made of the node.
@@ -135,13 +143,20 @@ class _Walk:
             statements=sum(1 for node in tree.body if _runs(node)),
             docstring=(ast.get_docstring(tree, clean=False) or "")[:200],
             imports=tuple(self.imports),
-            scopes=tuple(scope.frozen() for scope in self.scopes),
+            scopes=self.frozen_scopes(),
             calls=tuple(sorted(self.calls, key=_line)),
             assigns=tuple(sorted(self.assigns, key=_line)),
             texts=tuple(sorted(self.texts, key=_line)),
             attributes=tuple(sorted(self.attributes)),
             ignores=ignores(source),
         )
+
+    def frozen_scopes(self) -> tuple[Scope, ...]:
+        """The scopes with only those references that can lead anywhere: to a definition of this file, to something imported, to a method."""
+        defined = {scope.name for scope in self.scopes}
+        stars = any(item.name == "*" for item in self.imports)
+        roots = {full.partition(".")[0] for full in self.aliases.values()} | _OWN
+        return tuple(scope.frozen(_leading(scope.refs, defined, roots, stars)) for scope in self.scopes)
 
     # Generic nodes -------------------------------------------------------------------------------------------
 
@@ -377,6 +392,13 @@ class _Walk:
             )
         if made is ast.Constant:
             return 160 if value.value is not None or self.scopes[scope].kind != "function" else 0  # type: ignore[attr-defined]
+        if made is ast.Subscript:
+            key = value.slice  # type: ignore[attr-defined]
+            return (
+                60
+                if type(key) is ast.Constant and type(key.value) is str and key.value in CHECKPOINT_KEYS
+                else 0
+            )
         if made is ast.Dict:
             return 800 if any(type(key) is ast.Constant for key in value.keys) else 0  # type: ignore[attr-defined]
         if made in (ast.List, ast.Tuple, ast.Set):
@@ -403,6 +425,8 @@ class _Walk:
                 self.calls.append(self.record(node, name, scope, loops, test, context))
             if last in _LOADS:
                 self.reads(node, name)
+            if name.count(".") > 1:
+                self.held(name)
             if name[0] == "?":
                 stack.append((func, scope, loops, test, _OTHER, False))
         else:
@@ -479,6 +503,13 @@ class _Walk:
             if type(key) is ast.Constant and type(key.value) is str and len(key.value) < 60:
                 self.attributes.add(key.value)
 
+    def held(self, name: str) -> None:
+        """`args.root.glob(...)` reads `root`."""
+        parts = name.split(".")
+        for holder, read in zip(parts, parts[1:-1], strict=False):
+            if holder in CONFIG_RECEIVERS:
+                self.attributes.add(read)
+
     # Names and strings -----------------------------------------------------------------------------------------
 
     def refer(self, scope: int, name: str) -> None:
@@ -500,7 +531,11 @@ class _Walk:
         if kind is ast.Name:
             if value.id in CONFIG_RECEIVERS:  # type: ignore[attr-defined]
                 self.attributes.add(node.attr)
-            elif value.id in ("self", "cls") or context[0] in ("arg", "kwarg", "decorator"):  # type: ignore[attr-defined]
+            elif (
+                value.id in ("self", "cls")
+                or value.id in self.aliases
+                or context[0] in ("arg", "kwarg", "decorator")
+            ):  # type: ignore[attr-defined]
                 self.refer(scope, dotted(node, self.aliases))
             return
         if kind is ast.Attribute:
@@ -596,6 +631,26 @@ class _Walk:
     def return_(self, node: ast.Return, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
         if node.value is not None:
             self.stack.append((node.value, scope, loops, test, ("return", None), False))
+
+
+_OWN = frozenset({"self", "cls", "super()", "?"})
+
+
+def _leading(refs: set[str], defined: set[str], roots: set[str], stars: bool) -> tuple[str, ...]:
+    kept: set[str] = set()
+    for ref in refs:
+        root, dot, rest = ref.partition(".")
+        if not dot:
+            if root in defined or (stars and root not in _BUILTINS):
+                kept.add(ref)
+        elif root in roots or root in defined or stars:
+            kept.add(ref)
+        else:
+            kept.add("?." + rest.rpartition(".")[2])
+    return tuple(sorted(kept))
+
+
+_BUILTINS = frozenset(dir(builtins))
 
 
 def push_body(
