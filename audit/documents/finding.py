@@ -24,7 +24,7 @@ class Status(enum.Enum):
     """What came of a rule: `not_checked` is said wherever the rule could not look, never passed over."""
 
     FAIL = "fail"
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105
     NOT_APPLICABLE = "not_applicable"
     NOT_CHECKED = "not_checked"
     SUPPRESSED = "suppressed"

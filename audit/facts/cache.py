@@ -53,8 +53,12 @@ class FactCache:
                 connection = sqlite3.connect(self._path, timeout=10, isolation_level=None)
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA synchronous=NORMAL")
-                connection.execute("CREATE TABLE IF NOT EXISTS facts (key BLOB PRIMARY KEY, used INTEGER, value BLOB)")
-                connection.execute("CREATE TABLE IF NOT EXISTS derived (key BLOB PRIMARY KEY, used INTEGER, value BLOB)")
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS facts (key BLOB PRIMARY KEY, used INTEGER, value BLOB)"
+                )
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS derived (key BLOB PRIMARY KEY, used INTEGER, value BLOB)"
+                )
                 connection.execute("SELECT key, used, value FROM facts LIMIT 1")
                 return connection
             except sqlite3.DatabaseError:
@@ -80,7 +84,9 @@ class FactCache:
             for start in range(0, len(wanted), 500):
                 part = wanted[start : start + 500]
                 marks = ",".join("?" * len(part))
-                found.update(self._connection.execute(f"SELECT key, value FROM {table} WHERE key IN ({marks})", part))  # noqa: S608
+                found.update(
+                    self._connection.execute(f"SELECT key, value FROM {table} WHERE key IN ({marks})", part)  # noqa: S608
+                )
         except sqlite3.DatabaseError:
             return {}
         return found

@@ -57,12 +57,12 @@ def collect(
     with _collector_off():
         known = _from_cache(items, cache)
         missing = [item for item in items if _key(*item) not in known]
-        made, reasons = _extract_all(missing, snapshot.reader, jobs, progress)
-        if cache is not None and made:
-            cache.put_many(made.items(), now)
+        made, passing, reasons = _extract_all(missing, snapshot.reader, jobs, progress)
+        if cache is not None:
+            cache.put_many(((key, value) for key, value in made.items() if key not in passing), now)
         decoded = {key: _decoder.decode(value) for key, value in {**known, **made}.items()}
     facts = {entry.path: decoded[key] for entry, kind in items if (key := _key(entry, kind)) in decoded}
-    kinds = {entry.path: kind for entry, kind in items}
+    kinds: dict[str, Kind] = {entry.path: kind for entry, kind in items}
     return Collection(facts, kinds, tuple(sorted(Gap(path, why) for path, why in reasons.items())))
 
 
@@ -98,16 +98,19 @@ def _from_cache(items: Sequence[Item], cache: FactCache | None) -> dict[bytes, b
 
 def _extract_all(
     items: Sequence[Item], reader: BlobReader, jobs: int, progress: Progress | None
-) -> tuple[dict[bytes, bytes], dict[str, str]]:
-    """Facts by key, and reasons by path for what could not be read."""
+) -> tuple[dict[bytes, bytes], set[bytes], dict[str, str]]:
+    """Facts by key, the keys under which they must not be kept, and reasons by path for what could not be read."""
     unique = list({_key(*item): item for item in items}.values())
     made: dict[bytes, bytes] = {}
+    passing: set[bytes] = set()
     reasons: dict[str, str] = {}
     done = 0
     for rows in _results(_chunks(unique), reader, jobs, len(unique)):
-        for key, path, value in rows:
+        for key, path, value, same in rows:
             if isinstance(value, bytes):
                 made[key] = value
+                if not same:
+                    passing.add(key)
             else:
                 reasons[path] = value
         done += len(rows)
@@ -117,10 +120,12 @@ def _extract_all(
     for entry, kind in items:
         if why := by_key.get(_key(entry, kind)):
             reasons[entry.path] = why
-    return made, reasons
+    return made, passing, reasons
 
 
-Row = tuple[bytes, str, bytes | str]
+# Key, path, facts or the reason why there are none, and whether the bytes were those that the key names: a file can
+# change between listing and reading, and what was read then must not be kept under the id of what was listed.
+Row = tuple[bytes, str, bytes | str, bool]
 
 
 def _results(chunks: list[list[Item]], reader: BlobReader, jobs: int, total: int) -> Iterator[list[Row]]:
@@ -167,7 +172,7 @@ def _alone(item: Item, reader: BlobReader) -> Row:
         try:
             return pool.submit(extract_chunk, [item], reader).result()[0]
         except BrokenProcessPool:
-            return _key(*item), item[0].path, "its reader crashed on it"
+            return _key(*item), item[0].path, "its reader crashed on it", False
 
 
 def _start_worker() -> None:
@@ -193,21 +198,21 @@ def _chunks(items: Iterable[Item]) -> list[list[Item]]:
 def extract_chunk(items: Sequence[Item], reader: BlobReader) -> list[Row]:
     """Reads and extracts some files; runs in a worker process or in this one."""
     rows: list[Row] = []
-    kinds = [kind for _, kind in items]
     small = [entry for entry, kind in items if (entry.size or 0) <= READINGS[kind].limit]
     contents = iter(reader.read(small))
-    for entry, kind in zip((entry for entry, _ in items), kinds, strict=True):
-        limit = READINGS[kind].limit
+    for entry, kind in items:
+        key, limit = _key(entry, kind), READINGS[kind].limit
         if (entry.size or 0) > limit:
-            rows.append((_key(entry, kind), entry.path, too_large(entry.size or 0, limit)))
+            rows.append((key, entry.path, too_large(entry.size or 0, limit), True))
             continue
-        _, data = next(contents)
+        given, data = next(contents)
         if isinstance(data, str):
-            rows.append((_key(entry, kind), entry.path, data))
+            rows.append((key, entry.path, data, False))
         elif len(data) > limit:
-            rows.append((_key(entry, kind), entry.path, too_large(len(data), limit)))
+            rows.append((key, entry.path, too_large(len(data), limit), False))
         else:
-            rows.append((_key(entry, kind), entry.path, _encoder.encode(extract_file(data, kind))))
+            value = _encoder.encode(extract_file(data, kind))
+            rows.append((key, entry.path, value, given.blob == entry.blob))
     return rows
 
 
@@ -219,7 +224,9 @@ def too_large(size: int, limit: int) -> str:
 def extract_file(data: bytes, kind: Kind) -> FileFacts:
     """The facts of one content. Never raises: what an extractor trips over is a partial reading, and says so."""
     if data.startswith(_LFS):
-        return FileFacts(body=None, partial="Git LFS pointer, the content is not here", lfs=True, size=len(data))
+        return FileFacts(
+            body=None, partial="Git LFS pointer, the content is not here", lfs=True, size=len(data)
+        )
     text, remark = decode(data)
     if not text and remark:
         return FileFacts(body=None, partial=remark, size=len(data))
@@ -230,10 +237,16 @@ def extract_file(data: bytes, kind: Kind) -> FileFacts:
     except _OutOfTime:
         return FileFacts(body=None, partial=f"not read within {_SECONDS_PER_FILE} seconds", size=len(data))
     except Exception as error:  # the last net under every extractor: one file must not end the audit
-        return FileFacts(body=None, partial=f"its reader failed on it ({type(error).__name__})", size=len(data))
+        return FileFacts(
+            body=None, partial=f"its reader failed on it ({type(error).__name__})", size=len(data)
+        )
     own = () if kind is Kind.PYTHON else ignores(text)
     return FileFacts(
-        body=body, partial="; ".join(filter(None, (partial, remark))), secrets=secrets, size=len(data), ignores=own
+        body=body,
+        partial="; ".join(filter(None, (partial, remark))),
+        secrets=secrets,
+        size=len(data),
+        ignores=own,
     )
 
 

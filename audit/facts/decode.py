@@ -11,7 +11,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_TEXT_CODECS = frozenset("utf-8 latin-1 iso8859-1 ascii cp1252 cp1251 koi8-r gbk gb2312 gb18030 big5 shift_jis euc-jp euc-kr".split())
+_TEXT_CODECS = frozenset(
+    "utf-8 latin-1 iso8859-1 ascii cp1252 cp1251 koi8-r gbk gb2312 gb18030 big5 shift_jis euc-jp euc-kr".split()
+)
 
 
 def decode(data: bytes) -> tuple[str, str]:

@@ -84,9 +84,10 @@ class Flag(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Command(msgspec.Struct, frozen=True, array_like=True):
     """One simple command of a shell script, Makefile, Dockerfile, CI step or README fence.
 
-    `program`: what is really run after wrappers ("python" in `CUDA_VISIBLE_DEVICES=0 srun python -m x`); `launchers`: the wrappers that start the training
-    ("torchrun", "accelerate", "deepspeed", "srun", "mpirun", "python -m torch.distributed.launch"); `target`: the script path ("train.py") or "-m" module ("pkg.train")
-    it runs, "" for none; `module`: whether target is a module; `args`: positional words after the target; `env`: assignments in front.
+    `program`: what is really run after wrappers ("python" in `CUDA_VISIBLE_DEVICES=0 srun python -m x`); `launchers`: the
+    wrappers that start the training ("torchrun", "accelerate launch", "deepspeed", "srun", "mpirun"); `target`: the script path
+    ("train.py") or the module behind `-m` ("pkg.train") that it runs, "" for none; `module`: whether target is a module;
+    `args`: positional words after the target; `env`: assignments in front.
     `text`: the whole command on one line, at most 2,000 characters. Variables are expanded where the same file assigns them a plain value.
     """
 

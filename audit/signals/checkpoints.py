@@ -12,7 +12,7 @@ from audit.signals.training_path import TrainingPath
 
 _PARTS = (
     ("rng_state", re.compile(r"(rng|random_state|randstate|prng)", re.I)),
-    ("optimizer", re.compile(r"(optim|opt_state|(^|_)opt($|_|\d|\[|\.)|(^|_)solver|sgd|adam)", re.I)),
+    ("optimizer", re.compile(r"(optim|opt_state|(^|[_.])opt($|[_.\d\[])|(^|_)solver|sgd|adam)", re.I)),
     ("progress", re.compile(r"(epoch|step|iter|progress|trained_batches|num_timesteps)", re.I)),
     ("model", re.compile(r"(model|net|state_dict|weight|params|generator|encoder|decoder|(^|_)ema|actor|critic|policy|module|agent|backbone|head)", re.I)),
 )  # fmt: skip
@@ -52,7 +52,7 @@ def checkpoint(repository: Repository, path: TrainingPath) -> Signal[Checkpoint 
     if not path.training:
         return Signal(None)
     found: dict[str, Place] = {}
-    for file, call in path.reached.calls():
+    for file, call in path.calls:
         for part in _written(path, file, call):
             found.setdefault(part, Place(file, call.line, part))
     for loop in path.all_loops:
@@ -68,7 +68,7 @@ def checkpoint(repository: Repository, path: TrainingPath) -> Signal[Checkpoint 
 
 
 def _is_fabric(path: TrainingPath, file: str) -> bool:
-    return any("abric" in call.name for call in path.graph.python[file].calls)
+    return any("abric" in call.name for call in path.source(file).calls)
 
 
 def _written(path: TrainingPath, file: str, call: Call) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def _written(path: TrainingPath, file: str, call: Call) -> tuple[str, ...]:
     named = [part for effect in effects_of(call.name) for part in effect.checkpoint]
     if named:
         return tuple(named)
-    roots = {item.module.partition(".")[0] for item in path.graph.python[file].imports}
+    roots = {item.module.partition(".")[0] for item in path.source(file).imports}
     if last in ("ModelCheckpoint", "BackupAndRestore") and roots & {"keras", "tensorflow", "tf_keras"}:
         only_weights = call.kwargs.get("save_weights_only") == "True"
         return ("model",) if only_weights else ("model", "optimizer")
@@ -127,7 +127,7 @@ def _parts_of(path: TrainingPath, file: str, call: Call, value: str) -> Iterator
     elif value.endswith(".state_dict()"):
         yield from ("optimizer",) if _PARTS[1][1].search(value) else ("model",)
     elif re.fullmatch(r"[\w.]+", value) and not value[0].isdigit():
-        for assign in path.graph.python[file].assigns:
+        for assign in path.source(file).assigns:
             yield from _parts_of_assign(assign, value, call)
         yield from _parts_of_flax_state(path, file, call, value)
 
@@ -143,7 +143,7 @@ def _parts_of_assign(assign: Assign, value: str, call: Call) -> Iterator[str]:
 def _parts_of_flax_state(path: TrainingPath, file: str, call: Call, value: str) -> Iterator[str]:
     """A TrainState carries parameters, optimizer state and step."""
     if "save_checkpoint" in call.name and re.search(r"(train_)?state$", value):
-        roots = {item.module.partition(".")[0] for item in path.graph.python[file].imports}
+        roots = {item.module.partition(".")[0] for item in path.source(file).imports}
         if roots & {"flax", "jax", "orbax"}:
             yield from ("model", "optimizer", "progress")
 
@@ -171,6 +171,8 @@ def _parts_of_key(key: str, value: str) -> Iterator[str]:
         ):
             yield part
             return
+    if value.endswith(".state_dict()"):
+        yield "model"
 
 
 def _value_part(value: str) -> str:
@@ -184,16 +186,34 @@ _RESTORES = re.compile(
 )
 
 
+# `start_epoch = checkpoint["epoch"]`
+_PROGRESS_READ = re.compile(
+    r"^\w+\['(epoch|step|global_step|iter|iter_num|iteration|steps|epochs)'\]( \+ 1)?$"
+)
+
+
 def resume(repository: Repository, path: TrainingPath) -> Signal[bool]:
     """Whether training can take up again with its optimizer or step."""
     if not path.training:
         return Signal(False)
-    places = [Place(file, call.line) for file, call in path.reached.calls() if _resumes(path, file, call)]
+    places = [Place(file, call.line) for file, call in path.calls if _resumes(path, file, call)]
+    loading = {
+        file
+        for file, call in path.calls
+        if call.name.rpartition(".")[2] in ("load", "load_checkpoint", "restore")
+    }
+    for file, assign in path.reached.assigns():
+        if file in loading and _PROGRESS_READ.search(assign.value):
+            places.append(Place(file, assign.line))
     return Signal(bool(places), tuple(places[:3]))
 
 
 def _resumes(path: TrainingPath, file: str, call: Call) -> bool:
     receiver, _, last = call.name.rpartition(".")
+    if re.search(r"(load|restore|resume|restart)\w*checkpoint|load_ckpt|auto_resume", last) and any(
+        re.search(r"optim", word, re.I) for word in (*call.args, *call.kwargs)
+    ):
+        return True
     if last == "load_state_dict":
         text = receiver + " " + " ".join(call.args)
         return bool(re.search(r"(optim|(^|[._])opt($|[._\s\[])|sched)", text, re.I))
@@ -213,11 +233,11 @@ def _resumes(path: TrainingPath, file: str, call: Call) -> bool:
     if (
         last == "load"
         and "env" in call.kwargs
-        and "stable_baselines3" in {i.module.partition(".")[0] for i in path.graph.python[file].imports}
+        and "stable_baselines3" in {i.module.partition(".")[0] for i in path.source(file).imports}
     ):
         return True
     return last == "load" and receiver.rpartition(".")[2] in ("fabric", "PPO", "checkpoint_manager")
 
 
 def _loads_whole_model(path: TrainingPath, file: str) -> bool:
-    return any(call.name.rpartition(".")[2] == "load_model" for call in path.graph.python[file].calls)
+    return any(call.name.rpartition(".")[2] == "load_model" for call in path.source(file).calls)

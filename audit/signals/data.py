@@ -28,6 +28,7 @@ _DOWNLOADS = frozenset(
 )
 _COMMITTED = re.compile(r"\.(csv|tsv|jsonl|json|txt|parquet|npz|npy|arff|libsvm|mat|x|y|graph)$", re.I)
 _DATA_FOLDER = re.compile(r"(^|/)(data|dataset|datasets|corpus|raw)(/|$)", re.I)
+_NO_DATA = ("requirements", "readme", "license", "package", "tsconfig")
 _ENVIRONMENTS = frozenset({"gym", "gymnasium", "envpool", "pettingzoo", "procgen"})
 
 
@@ -127,18 +128,11 @@ def _of_command(file: str, command: Command) -> Iterator[Source]:
 def _committed(repository: Repository) -> Iterator[Source]:
     """Data files that stand in the repository itself: the commit pins them."""
     for path in repository.paths:
-        if (
-            _COMMITTED.search(path)
-            and _DATA_FOLDER.search(path.rpartition("/")[0])
-            and not is_test_path(path)
-        ):
-            if (
-                not path.rpartition("/")[2]
-                .lower()
-                .startswith(("requirements", "readme", "license", "package", "tsconfig"))
-            ):
-                yield Source("committed", True, path, None)
-                return
+        folder, _, name = path.rpartition("/")
+        is_data = _COMMITTED.search(name) and not name.lower().startswith(_NO_DATA)
+        if is_data and _DATA_FOLDER.search(folder) and not is_test_path(path):
+            yield Source("committed", True, path, None)
+            return
 
 
 def dataset_sources(repository: Repository, path: TrainingPath) -> Signal[tuple[str, ...]]:

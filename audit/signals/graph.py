@@ -6,7 +6,7 @@ outside, dunder methods) is followed as soon as the class is live.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -32,7 +32,9 @@ _PLAIN_BASES = frozenset(
     }
 )
 _HOOKS = frozenset({"forward", "call", "setup", "run", "main"})
-_LOADERS = frozenset({"import_module", "getattr", "globals", "eval", "__import__"})
+_LOADERS = frozenset(
+    {"import_module", "getattr", "globals", "eval", "__import__", "instantiate", "instantiate_from_config"}
+)
 
 
 class Edges(msgspec.Struct, frozen=True):
@@ -58,12 +60,14 @@ class _File:
     def __init__(self, facts: PythonFacts) -> None:
         self.defined: dict[str, int] = {}
         self.inner: dict[int, dict[str, int]] = defaultdict(dict)
+        self.names: set[str] = set()
         self.imported: dict[str, str] = {}
         self.stars: list[str] = []
         self.by_scope: dict[int, list[str]] = defaultdict(list)
         for index, scope in enumerate(facts.scopes):
             if scope.kind in ("class", "function") and scope.parent >= 0:
                 self.inner[scope.parent][scope.name] = index
+                self.names.add(scope.name)
                 if facts.scopes[scope.parent].kind in ("module", "main"):
                     self.defined[scope.name] = index
         for item in facts.imports:
@@ -88,6 +92,7 @@ class CallGraph:
         self._files: dict[str, _File] = {}
         self._edges: dict[Node, Edges] = {}
         self._classes: dict[Node, ClassInfo] = {}
+        self._exports: dict[tuple[str, str], Node | None] = {}
         self._targets = tuple(sorted(set(targets)))
         self._loader_calls: dict[Node, list[Call]] = defaultdict(list)
         for path, facts in python.items():
@@ -97,8 +102,8 @@ class CallGraph:
 
     # Reaching -------------------------------------------------------------------------------------------------
 
-    def reach(self, starts: Iterable[Node]) -> frozenset[Node]:
-        """Every scope that can run once `starts` run."""
+    def reach(self, starts: Iterable[Node], until: Container[Node] = ()) -> frozenset[Node]:
+        """Every scope that can run once `starts` run; stops early where one of `until` is met."""
         seen: set[Node] = set()
         live: set[Node] = set()
         called: set[str] = set()
@@ -125,6 +130,8 @@ class CallGraph:
             if node in seen:
                 continue
             seen.add(node)
+            if until and node in until:
+                break
             path, index = node
             if index:
                 queue.append((path, 0))
@@ -155,7 +162,7 @@ class CallGraph:
             scope = self.python[path].scopes[index]
             methods = {
                 name: (path, child)
-                for name, child in self._file(path).inner[index].items()
+                for name, child in self._file(path).inner.get(index, {}).items()
                 if self.python[path].scopes[child].kind == "function"
             }
             info = self._classes[node] = ClassInfo(methods, (), False)
@@ -194,11 +201,24 @@ class CallGraph:
             return None
         return self._exported(module, remainder, depth)
 
+    def imported_modules(self, path: str) -> frozenset[str]:
+        """The files of the repository that `path` imports anywhere in it."""
+        names = {name for names in self._file(path).by_scope.values() for name in names}
+        found = {self.modules.resolve(name, path)[0] for name in names}
+        return frozenset(module for module in found if module is not None and module != path)
+
     def top_level(self, path: str) -> tuple[Node, ...]:
         """The functions and classes that a module defines at its top level."""
         return tuple((path, index) for index in self._file(path).defined.values())
 
     def _exported(self, module: str, name: str, depth: int) -> Node | None:
+        key = (module, name)
+        if key not in self._exports:
+            self._exports[key] = None  # a cycle of imports ends here
+            self._exports[key] = self._find_exported(module, name, depth)
+        return self._exports[key]
+
+    def _find_exported(self, module: str, name: str, depth: int) -> Node | None:
         file = self._file(module)
         head, _, rest = name.partition(".")
         if head in file.defined:
@@ -236,10 +256,11 @@ class CallGraph:
     def _local(self, name: str, path: str, scope: int) -> Node | None:
         """A definition visible from inside `scope`: nested functions first, then the module's."""
         file, scopes = self._file(path), self.python[path].scopes
-        while scope > 0:
-            if scopes[scope].kind != "class" and name in file.inner[scope]:
-                return path, file.inner[scope][name]
-            scope = scopes[scope].parent
+        if name in file.names:
+            while scope > 0:
+                if scopes[scope].kind != "class" and name in file.inner.get(scope, ()):
+                    return path, file.inner[scope][name]
+                scope = scopes[scope].parent
         if name in file.defined:
             return path, file.defined[name]
         for star in file.stars:
@@ -320,7 +341,7 @@ class CallGraph:
                     ]
         elif last in ("globals", "eval"):
             found += self.top_level(path)
-        elif last in ("import_module", "__import__") and self._targets:
+        elif last in ("import_module", "__import__", "instantiate", "instantiate_from_config"):
             found += [n for target in self._targets if (n := self.lookup(target, path))]
         for node in found:
             self._add(node, functions, classes)
@@ -328,7 +349,7 @@ class CallGraph:
     def _imported_modules(self, path: str, index: int) -> tuple[str, ...]:
         found: list[str] = []
         for name in self._file(path).by_scope[index]:
-            module, rest = self.modules.resolve(name, path)
+            module, _ = self.modules.resolve(name, path)
             if module is not None and module != path:
                 found.append(module)
         return tuple(dict.fromkeys(found))

@@ -28,6 +28,7 @@ class Knowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     effects: tuple[Effect, ...]
     trainers: dict[str, tuple[str, ...]]
+    heads: dict[str, tuple[str, ...]]
     critical: frozenset[str]
     aliases: dict[str, str]
     distributions: dict[str, tuple[str, ...]]

@@ -159,7 +159,7 @@ def training_method(repository: Repository, path: TrainingPath) -> Signal[tuple[
 
 
 def _by_trainer(path: TrainingPath) -> Iterator[Found]:
-    for file, call in path.reached.calls():
+    for file, call in path.calls:
         last = call.name.rpartition(".")[2]
         for pattern, name in _TRAINERS:
             if pattern.fullmatch(last):
@@ -175,7 +175,7 @@ def _by_name(repository: Repository, path: TrainingPath) -> Iterator[Found]:
             yield _BY_WORD[word], place(entry.path, 1, "training script")
     for file, indices in path.reached.scopes.items():
         for index in indices:
-            scope = path.graph.python[file].scopes[index]
+            scope = path.source(file).scopes[index]
             for word in words(scope.name) & {"dpo", "ppo", "grpo", "kto", "orpo", "distillation"}:
                 if scope.kind == "function" and "loss" in words(scope.name):
                     yield _BY_WORD[word], place(file, scope.line, scope.name)
@@ -189,7 +189,7 @@ def _full_is_possible(path: TrainingPath) -> bool:
     """Whether the adapter is an option: a branch decides about it."""
     made = [
         call
-        for _, call in path.reached.calls()
+        for _, call in path.calls
         if call.name.rpartition(".")[2] in ("LoraConfig", "get_peft_model", "get_peft_config")
     ]
     return bool(made) and all(call.test for call in made)

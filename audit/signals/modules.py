@@ -16,20 +16,26 @@ class ModuleIndex:
                 name = part[:-3] if part.endswith(".py") else part
                 self._children["/".join(parts[:depth])].add(name)
         self._roots: dict[str, tuple[str, ...]] = {}
+        self._resolved: dict[tuple[str, str], tuple[str | None, str]] = {}
 
     def resolve(self, name: str, origin: str) -> tuple[str | None, str]:
         """The file that the longest prefix of the dotted `name` is, and what remains of the name behind it.
 
         `origin` is the file that says the name. (None, name) where the name leads out of the repository.
         """
-        if name.startswith("."):
-            return self._relative(name, origin)
+        folder = origin.rpartition("/")[0]
+        found = self._resolved.get((folder, name))
+        if found is None:
+            found = self._relative(name, folder) if name[:1] == "." else self._absolute(name, folder)
+            self._resolved[folder, name] = found
+        return found
+
+    def _absolute(self, name: str, folder: str) -> tuple[str | None, str]:
         parts = name.split(".")
-        for root in self._search_path(origin):
-            if parts[0] in self._children.get(root, ()):
-                found = self._below(root, parts)
-                if found[0] is not None:
-                    return found
+        for root in self._search_path(folder):
+            found = self._below(root, parts)
+            if found[0] is not None:
+                return found
         return None, name
 
     def package_files(self, path: str) -> tuple[str, ...]:
@@ -51,17 +57,17 @@ class ModuleIndex:
         names = (f"{folder}/{name}.py" for name in self._children.get(folder, ()))
         return tuple(sorted(path for path in names if path in self._files and path != package))
 
-    def _relative(self, name: str, origin: str) -> tuple[str | None, str]:
+    def _relative(self, name: str, folder: str) -> tuple[str | None, str]:
         rest = name.lstrip(".")
-        parts = origin.split("/")[:-1]
+        parts = folder.split("/") if folder else []
         up = len(name) - len(rest) - 1
         if up > len(parts):
             return None, name
-        folder = "/".join(parts[: len(parts) - up])
+        base = "/".join(parts[: len(parts) - up])
         if not rest:
-            return self._package(folder), ""
-        found = self._below(folder, rest.split("."))
-        if found[0] is None and (init := self._package(folder)):
+            return self._package(base), ""
+        found = self._below(base, rest.split("."))
+        if found[0] is None and (init := self._package(base)):
             return init, rest
         return found
 
@@ -70,6 +76,8 @@ class ModuleIndex:
         return init if init in self._files else None
 
     def _below(self, root: str, parts: list[str]) -> tuple[str | None, str]:
+        if parts[0] not in self._children.get(root, ()):
+            return None, ".".join(parts)
         prefix = root + "/" if root else ""
         for size in range(len(parts), 0, -1):
             stem = prefix + "/".join(parts[:size])
@@ -78,8 +86,7 @@ class ModuleIndex:
                     return path, ".".join(parts[size:])
         return None, ".".join(parts)
 
-    def _search_path(self, origin: str) -> tuple[str, ...]:
-        folder = origin.rpartition("/")[0]
+    def _search_path(self, folder: str) -> tuple[str, ...]:
         if folder not in self._roots:
             parts = folder.split("/") if folder else []
             above = ["/".join(parts[:size]) for size in range(len(parts), -1, -1)]

@@ -44,7 +44,7 @@ def nondeterminism(
     if not path.training and not path.evaluating:
         return Signal(())
     found: list[Place] = []
-    for file, call in path.reached.calls():
+    for file, call in path.calls:
         note = _of_call(path, file, call, seeds)
         if note:
             found.append(Place(file, call.line, note))
@@ -60,11 +60,7 @@ def nondeterminism(
     found += _defaults(path)
     if resume and checkpoint is not None and not checkpoint.rng_state and path.training:
         where = next(
-            (
-                call.line
-                for file, call in path.reached.calls()
-                if file == path.training[0].path and "load" in call.name
-            ),
+            (call.line for file, call in path.calls if file == path.training[0].path and "load" in call.name),
             None,
         )
         found.append(
@@ -140,13 +136,13 @@ def _sorted_later(path: TrainingPath, file: str, call: Call) -> bool:
         other.scope == call.scope and other.name.rpartition(".")[2] in _SORTS and (
             (target and (other.name.rpartition(".")[0] == target or target in other.args)) or other.line == call.line
         )
-        for other in path.graph.python[file].calls
+        for other in path.source(file).calls
     )  # fmt: skip
 
 
 def _defaults(path: TrainingPath) -> Iterator[Place]:
     """Seeds whose default asks for none."""
-    for file, call in path.reached.calls():
+    for file, call in path.calls:
         if call.name.rpartition(".")[2] == "add_argument" and any(
             re.fullmatch(r"'--?(random[_-]|manual[_-]?)?seed'", arg) for arg in call.args
         ):
@@ -156,7 +152,7 @@ def _defaults(path: TrainingPath) -> Iterator[Place]:
                     file, call.line, f"the seed's default is {default}: runs without the flag are not seeded"
                 )
     for file, indices in path.reached.scopes.items():
-        for assign in path.graph.python[file].assigns:
+        for assign in path.source(file).assigns:
             if (
                 assign.scope in indices
                 and assign.annotation

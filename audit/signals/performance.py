@@ -22,7 +22,7 @@ def performance_hints(
         if loop.kind in ("raw_torch", "lightning", "rl")
     }
     found: list[Place] = []
-    for file, call in path.reached.calls():
+    for file, call in path.calls:
         last = call.name.rpartition(".")[2]
         if (file, call.scope) in stepping and last in _SYNCS and call.loops and not _periodic(call):
             found.append(
@@ -57,6 +57,6 @@ def _uses_gpu(path: TrainingPath) -> bool:
     texts = ("cuda", "device")
     return any(
         any(word in arg for word in texts)
-        for _, call in path.reached.calls()
+        for _, call in path.calls
         for arg in (*call.args, *call.kwargs.values(), call.name)
     )

@@ -17,6 +17,7 @@ _NO_SEED = re.compile(
 _TF = re.compile(
     r"tensorflow(\.compat\.v1)?\.(random\.)?set_(random_)?seed|tensorflow\.random\.set_random_seed"
 )
+_TF_DRAW = re.compile(r"tensorflow\..*(random|shuffle|initializer|dropout)")
 _JAX = re.compile(
     r"(jax\.random\.(PRNGKey|key)|(flax\.)?nnx\.Rngs|haiku\.PRNGSequence|flax\.experimental\.nnx\.Rngs)"
 )
@@ -54,6 +55,8 @@ def seeds_of(call: Call) -> tuple[str, ...]:
         return ("env",)
     if last == "seed" and _ENV_RECEIVER.search(name.rpartition(".")[0]) and not _NO_SEED.search(value):
         return ("env",)
+    if _TF_DRAW.match(name) and not _NO_SEED.search(call.kwargs.get("seed", "None")):
+        return ("tensorflow",)
     found = [rng for effect in effects_of(name) for rng in effect.seeds]
     if not found and "random_state" in call.kwargs and not _NO_SEED.search(call.kwargs["random_state"]):
         return ("numpy",)
@@ -71,7 +74,7 @@ def _torch(name: str, value: str) -> tuple[str, ...]:
 def seed_control(repository: Repository, path: TrainingPath) -> Signal[tuple[str, ...]]:
     """The generators that are seeded on the training path, directly, through a helper, or by a trainer that inherits it."""
     places: dict[str, list[Place]] = defaultdict(list)
-    for file, call in path.reached.calls():
+    for file, call in path.calls:
         for rng in seeds_of(call):
             if not _undone(path, file, call, rng):
                 places[rng].append(Place(file, call.line, rng))
@@ -79,7 +82,7 @@ def seed_control(repository: Repository, path: TrainingPath) -> Signal[tuple[str
         if loop.kind == "hf_trainer":
             for rng in ("python", "numpy", "torch"):
                 places[rng].append(Place(loop.node[0], loop.line, f"{rng}: the Trainer seeds it"))
-    for file, call in path.reached.calls():
+    for file, call in path.calls:
         if (
             "stable_baselines3" in _roots(path, file)
             and "seed" in call.kwargs
@@ -92,7 +95,7 @@ def seed_control(repository: Repository, path: TrainingPath) -> Signal[tuple[str
 
 
 def _roots(path: TrainingPath, file: str) -> frozenset[str]:
-    return frozenset(item.module.partition(".")[0] for item in path.graph.python[file].imports)
+    return frozenset(item.module.partition(".")[0] for item in path.source(file).imports)
 
 
 def _undone(path: TrainingPath, file: str, call: Call, rng: str) -> bool:
@@ -104,7 +107,7 @@ def _undone(path: TrainingPath, file: str, call: Call, rng: str) -> bool:
         and other.line > call.line
         and (not other.args or other.args[0] == "None")
         and not other.kwargs
-        for other in path.graph.python[file].calls
+        for other in path.source(file).calls
     )
 
 
@@ -117,7 +120,7 @@ def determinism_flags(repository: Repository, path: TrainingPath) -> Signal[tupl
     for file, assign in path.reached.assigns():
         if flag := _assigned_flag(assign):
             places.setdefault(flag, Place(file, assign.line, flag))
-    for file, call in path.reached.calls():
+    for file, call in path.calls:
         if flag := _called_flag(call):
             places.setdefault(flag, Place(file, call.line, flag))
     for file, script in repository.scripts.items():
@@ -171,7 +174,7 @@ def dataloader_worker_seeding(repository: Repository, path: TrainingPath) -> Sig
     """Whether loader workers get seeds of their own; None where the training path has no loader."""
     seeded: list[Place] = []
     loaders: list[Place] = []
-    for file, call in path.reached.calls():
+    for file, call in path.calls:
         last = call.name.rpartition(".")[2]
         is_loader = last.endswith(("DataLoader", "Loader")) and last not in (
             "FileSystemLoader",
@@ -201,10 +204,6 @@ def _seeds_workers(call: Call, last: str, is_loader: bool) -> bool:
         or call.name in ("fabric.seed_everything", "self.fabric.seed_everything")
     ):
         return True
-    receiver = call.name.rpartition(".")[0]
-    return (
-        last == "shuffle"
-        and "seed" in call.kwargs
-        and call.kwargs["seed"] != "None"
-        and bool(re.search(r"(ds|dataset|data)\b|\?", receiver))
-    )
+    if last != "shuffle" or not re.search(r"(ds|dataset|data)\b|\?", call.name.rpartition(".")[0]):
+        return False
+    return call.kwargs.get("seed", "None") != "None" or len(call.args) > 1

@@ -1,6 +1,7 @@
 """What a person can set, and where runs are recorded."""
 
 import re
+from collections.abc import Iterator
 
 from audit.documents.place import Place
 from audit.documents.signals import Signal
@@ -49,33 +50,53 @@ _CALLS = (
 def experiment_tracking(repository: Repository, path: TrainingPath) -> Signal[tuple[str, ...]]:
     """Trackers that the training code (or the evaluation code beside it) writes to."""
     places: dict[str, Place] = {}
-    for file, call in path.reached.calls():
+    for name, where in (*_called(path), *_derived(path), *_told(repository, path)):
+        places.setdefault(name, where)
+    return Signal(tuple(sorted(places)), tuple(places[name] for name in sorted(places))[:4])
+
+
+def _called(path: TrainingPath) -> Iterator[tuple[str, Place]]:
+    """Trackers that a call makes or a trainer is told to report to."""
+    for file, call in path.calls:
         for effect in effects_of(call.name):
             for name in effect.tracking:
-                if not (name == "csv" and call.name.startswith(("logging.",))):
-                    places.setdefault(name, Place(file, call.line, name))
+                yield name, Place(file, call.line, name)
         if "tensorboard_log" in call.kwargs:
-            places.setdefault("tensorboard", Place(file, call.line, "tensorboard_log"))
-        for tracker in _reported(call.kwargs.get("report_to", "") + call.kwargs.get("log_with", "")):
-            places.setdefault(tracker, Place(file, call.line, "report_to"))
-    for file in path.reached.scopes:
-        for item in path.graph.python[file].imports:
-            if (name := _IMPORTS.get(item.module.partition(".")[0])) and item.scope in path.reached.scopes[
-                file
-            ]:
-                places.setdefault(name, Place(file, item.line, name))
-    if any(loop.kind == "hf_trainer" for loop in path.all_loops):
-        for file, config in repository.configs.items():
-            for setting in config.settings:
-                if setting.key.partition(".")[0] == "report_to":
-                    for tracker in _reported(setting.value):
-                        places.setdefault(tracker, Place(file, setting.line, "report_to"))
-        for file, command in path.commands:
-            for flag in command.flags:
-                if flag.name.lstrip("-") == "report_to":
-                    for tracker in _reported(flag.value):
-                        places.setdefault(tracker, Place(file, flag.line, "report_to"))
-    return Signal(tuple(sorted(places)), tuple(places[name] for name in sorted(places))[:4])
+            yield "tensorboard", Place(file, call.line, "tensorboard_log")
+        for name in _reported(call.kwargs.get("report_to", "") + call.kwargs.get("log_with", "")):
+            yield name, Place(file, call.line, "report_to")
+
+
+def _derived(path: TrainingPath) -> Iterator[tuple[str, Place]]:
+    """Trackers that a class derives from, or that a module on the path imports."""
+    for file, indices in path.reached.scopes.items():
+        facts = path.source(file)
+        for index in indices:
+            for base in facts.scopes[index].bases:
+                for effect in effects_of(base):
+                    yield from (
+                        (name, Place(file, facts.scopes[index].line, name)) for name in effect.tracking
+                    )
+        for item in facts.imports:
+            tracker = _IMPORTS.get(item.module.partition(".")[0])
+            if tracker and item.scope in indices:
+                yield tracker, Place(file, item.line, tracker)
+
+
+def _told(repository: Repository, path: TrainingPath) -> Iterator[tuple[str, Place]]:
+    """Trackers that configuration or a command tells the Hugging Face trainer to report to."""
+    if not any(loop.kind == "hf_trainer" for loop in path.all_loops):
+        return
+    for file, config in repository.configs.items():
+        for setting in config.settings:
+            if setting.key.partition(".")[0] == "report_to":
+                yield from (
+                    (name, Place(file, setting.line, "report_to")) for name in _reported(setting.value)
+                )
+    for file, command in path.commands:
+        for flag in command.flags:
+            if flag.name.lstrip("-") == "report_to":
+                yield from ((name, Place(file, flag.line, "report_to")) for name in _reported(flag.value))
 
 
 def _reported(text: str) -> list[str]:
@@ -98,11 +119,11 @@ def config_driven(repository: Repository, path: TrainingPath) -> Signal[tuple[st
             if pattern.fullmatch(call.name):
                 places.setdefault(name, Place(file, call.line, call.name))
     for file, indices in reached.scopes.items():
-        for item in path.graph.python[file].imports:
+        for item in path.source(file).imports:
             if item.module == "omegaconf":
                 places.setdefault("omegaconf", Place(file, item.line))
         for index in indices:
-            scope = path.graph.python[file].scopes[index]
+            scope = path.source(file).scopes[index]
             for decorator in scope.decorators:
                 if decorator.startswith("hydra.main"):
                     places.setdefault("hydra", Place(file, scope.line))

@@ -12,7 +12,7 @@ from audit.signals.repository import Repository
 from audit.signals.training_path import TrainingPath
 
 _ACCUMULATES = re.compile(
-    r"(grad\w*_?accum|accum\w*_(grad|steps?|iters?|iterations?|freq|batch)|^update_freq$|iters_to_accumulate|(^|_)n?_?acc(um)?_steps|^accum_freq$)",
+    r"(grad\w*_?accum|accum\w*_(grad|steps?|iters?|iterations?|freq|batch)|^update_freq$|iters_to_accumulate|(^|_)n?_?acc(um)?_steps|^accum_freq$|micro_?batch)",
     re.I,
 )
 _HALF = re.compile(r"(bfloat16|float16|bf16|fp16|\bhalf\b)", re.I)
@@ -58,7 +58,7 @@ def distributed(repository: Repository, path: TrainingPath) -> Signal[tuple[str,
     places: dict[str, Place] = {}
     if not path.training:
         return Signal(())
-    for file, call in path.reached.calls():
+    for file, call in path.calls:
         for name in _distribution(call):
             places.setdefault(name, Place(file, call.line, name))
     inherited = {loop.kind for loop in path.all_loops} & {"hf_trainer", "lightning"}
@@ -114,10 +114,10 @@ def _from_configuration(repository: Repository, path: TrainingPath, places: dict
         keys = {setting.key: setting for setting in config.settings}
         kind = keys.get("distributed_type")
         if kind is not None:
-            name = {"DEEPSPEED": "deepspeed", "FSDP": "fsdp", "MULTI_GPU": "ddp"}.get(kind.value.upper())
+            how = {"DEEPSPEED": "deepspeed", "FSDP": "fsdp", "MULTI_GPU": "ddp"}.get(kind.value.upper())
             places.setdefault("accelerate", Place(file, kind.line))
-            if name:
-                places.setdefault(name, Place(file, kind.line))
+            if how:
+                places.setdefault(how, Place(file, kind.line))
         if any(key.startswith("zero_optimization.stage") for key in keys):
             places.setdefault(
                 "deepspeed",
@@ -134,7 +134,10 @@ def all_reduce(repository: Repository, path: TrainingPath) -> Signal[bool]:
     """A reduction over devices that the repository's own code calls."""
     names = ("all_reduce", "psum", "pmean", "allreduce")
     places = [
-        Place(file, call.line) for file, call in path.reached.calls() if call.name.rpartition(".")[2] in names
+        Place(file, call.line)
+        for file, facts in repository.code.items()
+        for call in facts.calls
+        if call.name.rpartition(".")[2] in names
     ]
     return Signal(bool(places), tuple(places[:3]))
 
@@ -146,7 +149,7 @@ def mixed_precision(repository: Repository, path: TrainingPath) -> Signal[bool]:
     """Whether training can run in reduced precision: autocast, a scaler, a precision argument, half-precision activations."""
     if not path.training:
         return Signal(False)
-    places = [Place(file, call.line) for file, call in path.reached.calls() if _reduces_precision(call)]
+    places = [Place(file, call.line) for file, call in path.calls if _reduces_precision(call)]
     kinds = {loop.kind for loop in path.all_loops}
     for file, command in path.commands:
         if "accelerate launch" in command.launchers and re.search(
@@ -174,6 +177,8 @@ def mixed_precision(repository: Repository, path: TrainingPath) -> Signal[bool]:
 
 def _reduces_precision(call: Call) -> bool:
     last = call.name.rpartition(".")[2]
+    if last.startswith("MixedPrecision"):
+        return True
     if last in (
         "autocast",
         "GradScaler",
@@ -214,7 +219,7 @@ def gradient_accumulation(repository: Repository, path: TrainingPath) -> Signal[
     if not path.training:
         return Signal(False)
     places: list[Place] = []
-    for file, call in path.reached.calls():
+    for file, call in path.calls:
         words = [
             call.name.rpartition(".")[2],
             *call.kwargs,

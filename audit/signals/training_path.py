@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 import msgspec
@@ -11,7 +11,8 @@ from audit.documents.place import Place
 from audit.facts.model import Command, DependencyFacts, DvcFacts
 from audit.facts.python.model import Call, PythonFacts
 from audit.signals.graph import CallGraph, Node, Reached
-from audit.signals.knowledge import knowledge
+from audit.signals.instantiated import instantiations
+from audit.signals.loops import ORDER, Loop, loops_in, primary
 from audit.signals.repository import Repository
 
 _TRAINS = re.compile(r"(train|finetun|fine_tun|pretrain|main|run|sft|dpo|ppo|grpo|learn|fit|distill)", re.I)
@@ -27,24 +28,12 @@ _TOOL = re.compile(
 _EVALUATES = re.compile(
     r"(eval|benchmark|judge|score|test|metric|attack|inference|main|run|generate|predict)", re.I
 )
-_OPTIMIZER = re.compile(
-    r"(optim|(^|[._])opts?($|[._\d\[])|scaler|sgd|adam|solver|engine|strategy|fabric|trainer_?opt)", re.I
+
+
+_INSTANTIATES = frozenset(
+    {"instantiate", "instantiate_from_config", "get_obj_from_str", "LightningCLI", "instantiate_class"}
 )
-_HEADS = {
-    "keras": ("keras", "tensorflow.keras", "tf_keras", "tensorflow.python.keras"),
-    "sklearn": ("sklearn", "xgboost", "lightgbm", "catboost", "imblearn", "cuml"),
-    "tf": ("tensorflow",),
-    "jax": ("jax", "flax", "optax"),
-    "gym": ("gym", "gymnasium", "envpool", "pettingzoo", "procgen", "gym3", "isaacgym", "stable_baselines3", "sb3_contrib", "dm_control", "minigrid", "supersuit", "brax", "gymnax", "minerl", "crafter", "vizdoom"),
-}  # fmt: skip
-
-
-class Loop(msgspec.Struct, frozen=True):
-    """A place where parameters are updated: which kind of loop, in which scope."""
-
-    kind: str
-    node: Node
-    line: int
+_NO_FACTS = PythonFacts()
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -67,7 +56,7 @@ class TrainingPath:
         """Every training loop in the repository's own code, by scope."""
         found: dict[Node, list[Loop]] = defaultdict(list)
         for path, facts in self.repository.code.items():
-            for loop in _loops_in(path, facts, self.graph):
+            for loop in loops_in(path, facts, self.graph):
                 found[loop.node].append(loop)
         return dict(found)
 
@@ -128,6 +117,18 @@ class TrainingPath:
         return Reached(self.graph.python, self.graph.reach(node for entry in chosen for node in entry.starts))
 
     @cached_property
+    def calls(self) -> tuple[tuple[str, Call], ...]:
+        """The calls that run when somebody trains, those that configuration files describe included."""
+        called = list(self.reached.calls())
+        if any(call.name.rpartition(".")[2] in _INSTANTIATES for _, call in called):
+            called += instantiations(self.repository.configs)
+        return tuple(called)
+
+    def source(self, file: str) -> PythonFacts:
+        """The facts of a Python file; none for a configuration file that a call came from."""
+        return self.graph.python.get(file, _NO_FACTS)
+
+    @cached_property
     def _pipeline(self) -> tuple[Entry, ...]:
         """Stages of a DVC pipeline that a training stage is part of: they run as one, with one set of parameters."""
         stages: set[str] = set()
@@ -152,18 +153,18 @@ class TrainingPath:
         votes: Counter[str] = Counter()
         places: dict[str, list[Place]] = defaultdict(list)
         for entry in self.training:
-            kinds = {}
+            kinds: dict[str, Place] = {}
             nodes = self._reach_of(entry)
             for node in sorted(nodes & self.loops.keys()):
                 for loop in self.loops[node]:
                     kinds.setdefault(loop.kind, Place(node[0], loop.line, loop.kind))
-            kind = _primary(kinds)
+            kind = primary(kinds)
             if kind:
                 votes[kind] += 3 if entry.documented else 1
                 places[kind].append(kinds[kind])
         if not votes:
             return "none", ()
-        best = max(votes, key=lambda kind: (votes[kind], -_ORDER.index(kind)))
+        best = max(votes, key=lambda kind: (votes[kind], -ORDER.index(kind)))
         return best, tuple(dict.fromkeys(places[best]))[:4]
 
     @cached_property
@@ -178,7 +179,9 @@ class TrainingPath:
         )
 
     def _trains(self, entry: Entry) -> bool:
-        return bool(self._reach_of(entry) & self.loops.keys())
+        if not self.loops:
+            return False
+        return not self.loops.keys().isdisjoint(self.graph.reach(entry.starts, until=self.loops))
 
     def _reach_of(self, entry: Entry) -> frozenset[Node]:
         if entry not in self._reaches:
@@ -190,11 +193,9 @@ class TrainingPath:
         return {}
 
     def _imported_files(self) -> frozenset[str]:
-        found: set[str] = set()
-        for path, facts in self.repository.code.items():
-            for index in range(len(facts.scopes)):
-                found.update(m for m in self.graph.edges((path, index)).modules if m != path)
-        return frozenset(found)
+        return frozenset(
+            module for path in self.repository.code for module in self.graph.imported_modules(path)
+        )
 
     def _documented(self) -> frozenset[str]:
         found: set[str] = set()
@@ -214,30 +215,13 @@ class TrainingPath:
                 yield Entry(path, tuple(n for n in (node, (path, 0)) if n), True)
 
 
-_ORDER = ("hf_trainer", "lightning", "rl", "raw_torch", "jax", "keras", "tf", "sklearn")
-
-
-def _primary(kinds: Iterable[str]) -> str:
-    """The kind that names the loop where several meet: an RL script is one whatever framework computes its gradients."""
-    present = set(kinds)
-    return next((kind for kind in _ORDER if kind in present), "")
-
-
 def _plainly_trains(path: str) -> bool:
     return bool(re.search(r"(train|finetun|fine_tun|pretrain)", path.rpartition("/")[2], re.I))
 
 
 def _targets(repository: Repository) -> Iterator[str]:
     """Dotted names in configuration that an instantiating framework would call."""
-    for _, config in repository.configs.items():
-        for setting in config.settings:
-            key = setting.key.rpartition(".")[2]
-            if (
-                key in ("_target_", "target", "class_path", "type", "class_name", "name")
-                and "." in setting.value
-                and " " not in setting.value
-            ):
-                yield setting.value
+    yield from (call.name for _, call in instantiations(repository.configs))
 
 
 def commands_of(repository: Repository) -> Iterator[tuple[str, Command]]:
@@ -280,110 +264,3 @@ def resolve_target(
             break
         folder = folder.rpartition("/")[0]
     return tuple(path for path in repository.code if path.endswith("/" + target))[:20]
-
-
-# Loops -----------------------------------------------------------------------------------------------------------
-
-
-def _loops_in(path: str, facts: PythonFacts, graph: CallGraph) -> Iterator[Loop]:
-    heads = {item.module.partition(".")[0] for item in facts.imports} | {
-        item.module for item in facts.imports
-    }
-    heads |= {f"{item.module}.{item.name}" for item in facts.imports if item.name}
-
-    def uses(group: str) -> bool:
-        return any(head in heads for head in _HEADS[group])
-
-    steps = any(_optimizer_step(call) for call in facts.calls)
-    rl = uses("gym")
-    for call in facts.calls:
-        last = call.name.rpartition(".")[2]
-        kind = _loop_kind(call, last, facts, graph, path, uses, steps)
-        if kind:
-            if rl and kind in ("raw_torch", "jax", "tf", "keras"):
-                kind = "rl"
-            yield Loop(kind, (path, call.scope), call.line)
-
-
-def _optimizer_step(call: Call) -> bool:
-    receiver, _, last = call.name.rpartition(".")
-    if last == "step":
-        return bool(_OPTIMIZER.search(receiver)) or call.name in ("scaler.step", "model.step")
-    return last in ("optimizer_step", "manual_backward", "train_batch")
-
-
-def _loop_kind(
-    call: Call,
-    last: str,
-    facts: PythonFacts,
-    graph: CallGraph,
-    path: str,
-    uses: Callable[[str], bool],
-    steps: bool,
-) -> str:  # noqa: C901
-    if last == "backward":
-        if "fabric" in call.name.lower():
-            return "lightning"
-        return "raw_torch" if steps or _steps_elsewhere(call, facts) else ""
-    if last in ("fit", "fit_generator", "train_on_batch", "partial_fit") and "." in call.name:
-        return _fit_kind(call, facts, uses)
-    if call.name in ("jax.grad", "jax.value_and_grad") or (
-        call.name.startswith("flax.") and last in ("grad", "value_and_grad")
-    ):
-        return "jax"
-    if last in ("GradientTape", "compute_gradients") and uses("tf"):
-        return "tf"
-    if (
-        last == "minimize"
-        and _OPTIMIZER.search(call.name.rpartition(".")[0])
-        and not call.name.startswith("scipy.")
-    ):
-        return "tf"
-    if last in ("train_and_evaluate",) and uses("tf") and call.name.startswith("tensorflow"):
-        return "tf"
-    if last == "learn" and uses("gym"):
-        return "rl"
-    if call.name in ("xgboost.train", "lightgbm.train", "xgboost.cv", "lightgbm.cv"):
-        return "sklearn"
-    if last == "make_train" and uses("gym"):
-        return "rl"
-    return _inherited(call, facts, graph, path)
-
-
-def _steps_elsewhere(call: Call, facts: PythonFacts) -> bool:
-    """A step through a wrapper: `optimizer` handed on, or stepped by a scheduler or closure of another name."""
-    return any(c.name.rpartition(".")[2] == "zero_grad" for c in facts.calls) and any(
-        c.name.rpartition(".")[2] == "step" for c in facts.calls
-    )
-
-
-_TRANSFORMS = re.compile(
-    r"(scaler|tokenizer|encoder|binarizer|vectorizer|imputer|pca|tfidf|tsne|umap|transformer|discretizer|normalizer|bag_of_words)",
-    re.I,
-)
-
-
-def _fit_kind(call: Call, facts: PythonFacts, uses: Callable[[str], bool]) -> str:
-    """`fit` of a model, not of a preprocessing step: judged by the receiver's name and by the class that it was made of."""
-    receiver = call.name.rpartition(".")[0]
-    made = [c.name for c in facts.calls if c.within == f"assign:{receiver}"]
-    if any(_TRANSFORMS.search(name.rpartition(".")[2]) for name in (receiver, *made)):
-        return ""
-    if uses("keras"):
-        return "keras"
-    return "sklearn" if uses("sklearn") else ""
-
-
-def _inherited(call: Call, facts: PythonFacts, graph: CallGraph, path: str) -> str:
-    """A trainer whose loop is a library's: the class itself, or one that the repository derives from it."""
-    tail = call.name.rpartition(".")[2]
-    if not (tail.endswith(("Trainer", "CLI", "Fabric", "Lite", "from_argparse_args"))):
-        return ""
-    names = [call.name]
-    node = graph.lookup(call.name, path, call.scope)
-    if node is not None and graph.python[node[0]].scopes[node[1]].kind == "class":
-        names += list(graph.ancestry(node))
-    for kind, patterns in knowledge().trainers.items():
-        if any(re.fullmatch(pattern, name) for pattern in patterns for name in names):
-            return kind
-    return ""

@@ -6,6 +6,7 @@ cheaper than the parse itself. Source that today's Python refuses goes to the to
 
 import ast
 import builtins
+import itertools
 import re
 import warnings
 from typing import Any, NamedTuple
@@ -68,9 +69,7 @@ def ignores(source: str) -> tuple[Ignore, ...]:
 def _why(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {error.msg}" if error.lineno else str(error.msg)
-    return {RecursionError: "nested too deeply", MemoryError: "nested too deeply"}.get(
-        type(error), str(error)
-    )
+    return "nested too deeply" if isinstance(error, (RecursionError, MemoryError)) else str(error)
 
 
 class _Test(NamedTuple):
@@ -506,7 +505,7 @@ class _Walk:
     def held(self, name: str) -> None:
         """`args.root.glob(...)` reads `root`."""
         parts = name.split(".")
-        for holder, read in zip(parts, parts[1:-1], strict=False):
+        for holder, read in itertools.pairwise(parts[:-1]):
             if holder in CONFIG_RECEIVERS:
                 self.attributes.add(read)
 
@@ -528,14 +527,10 @@ class _Walk:
     ) -> None:
         value = node.value
         kind = type(value)
-        if kind is ast.Name:
-            if value.id in CONFIG_RECEIVERS:  # type: ignore[attr-defined]
+        if type(value) is ast.Name:
+            if value.id in CONFIG_RECEIVERS:
                 self.attributes.add(node.attr)
-            elif (
-                value.id in ("self", "cls")
-                or value.id in self.aliases
-                or context[0] in ("arg", "kwarg", "decorator")
-            ):  # type: ignore[attr-defined]
+            elif value.id in self.aliases or value.id in ("self", "cls") or context[0] in _HANDED_ON:
                 self.refer(scope, dotted(node, self.aliases))
             return
         if kind is ast.Attribute:
@@ -633,6 +628,7 @@ class _Walk:
             self.stack.append((node.value, scope, loops, test, ("return", None), False))
 
 
+_HANDED_ON = ("arg", "kwarg", "decorator")
 _OWN = frozenset({"self", "cls", "super()", "?"})
 
 

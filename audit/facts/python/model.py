@@ -52,9 +52,10 @@ class Scope(msgspec.Struct, frozen=True, array_like=True):
 class Call(msgspec.Struct, frozen=True, array_like=True):
     """A call whose name, or one of whose keywords, is in the vocabulary (`vocabulary.py`).
 
-    `name`: the full dotted name after import resolution ("torch.manual_seed", "self.optimizer.step"); `?.` in front means the
-    receiver is itself an expression ("?.backward" of `f(x).backward()`), a plain leading dot a relative import (".utils.train"). `args`, `kwargs`: expression text; `*x` and `**x`
-    are kept as written (the latter under the key "**"). `loops`: how many `for`/`while` of its own scope it stands in.
+    `name`: the full dotted name after import resolution ("torch.manual_seed", "self.optimizer.step"); `?.` in front means
+    that the receiver is itself an expression ("?.backward" of `f(x).backward()`), a plain leading dot a relative import
+    (".utils.train"). `args`, `kwargs`: expression text; `*x` and `**x` are kept as written (the latter under the key "**").
+    `loops`: how many `for`/`while` of its own scope it stands in.
     `within`: "iter" (the iterable of a loop or comprehension), "arg:NAME" (an argument of that call), "kwarg:NAME", "assign:TARGET",
     "attr" (receiver of a further attribute), "return", "with", "expr" (result discarded), "other".
     `test`: text of the nearest `if` conditions around it inside its scope, joined by " and " ("not " in front for the else branch).

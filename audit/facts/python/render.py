@@ -5,6 +5,7 @@
 
 import ast
 from collections.abc import Mapping
+from typing import Any
 
 ELLIPSIS = "…"
 _OPERATORS: dict[type[ast.AST], str] = {
@@ -153,7 +154,7 @@ def _conditional(node: ast.IfExp, aliases: Mapping[str, str], limit: int, depth:
     return f"{body} if {test} else {other}"
 
 
-_RENDERERS = {
+_RENDERERS: dict[type[ast.AST], Any] = {
     ast.Call: _call,
     ast.Dict: _dict,
     ast.BinOp: _binary,

@@ -128,9 +128,9 @@ class _Reader:
         elif kind == "string":
             self.string(node, scope, line)
         elif kind == "attribute":
-            holder, name = node.child_by_field_name("object"), node.child_by_field_name("attribute")
+            holder, member = node.child_by_field_name("object"), node.child_by_field_name("attribute")
             if self.text(holder, 60).rpartition(".")[2] in CONFIG_RECEIVERS:
-                self.attributes.add(self.text(name, 60))
+                self.attributes.add(self.text(member, 60))
         elif kind == "identifier":
             self.refer(scope, self.text(node, 80))
         return scope, loops
