@@ -9,8 +9,9 @@ from audit.documents.place import Place
 from audit.facts.python.model import Call, PythonFacts
 from audit.rules.rule import Context
 from audit.signals.graph import Node, Reached
+from audit.signals.loops import Loop
 from audit.signals.seeds import seeds_of
-from audit.signals.training_path import Entry, Loop
+from audit.signals.training_path import Entry
 
 GENERATORS = {
     "python": "Python's random module",

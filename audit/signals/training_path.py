@@ -12,7 +12,7 @@ from audit.facts.model import Command, DependencyFacts, DvcFacts
 from audit.facts.python.model import Call, PythonFacts
 from audit.signals.graph import CallGraph, Node, Reached
 from audit.signals.instantiated import instantiations
-from audit.signals.loops import ORDER, Loop, loops_in, primary
+from audit.signals.loops import ORDER, Loop, find_loops, primary
 from audit.signals.repository import Repository
 
 _TRAINS = re.compile(r"(train|finetun|fine_tun|pretrain|main|run|sft|dpo|ppo|grpo|learn|fit|distill)", re.I)
@@ -55,9 +55,8 @@ class TrainingPath:
     def loops(self) -> dict[Node, list[Loop]]:
         """Every training loop in the repository's own code, by scope."""
         found: dict[Node, list[Loop]] = defaultdict(list)
-        for path, facts in self.repository.code.items():
-            for loop in loops_in(path, facts, self.graph):
-                found[loop.node].append(loop)
+        for loop in find_loops(self.repository.code, self.graph):
+            found[loop.node].append(loop)
         return dict(found)
 
     @cached_property
