@@ -31,6 +31,11 @@ from audit.facts.python.vocabulary import (
 _IGNORE = re.compile(r"#\s*ml-audit:\s*ignore\[([^\]\n]{1,200})\][ \t]*([^\n]{0,300})")
 _LOADS = frozenset("get getattr".split())
 _MAX_RECORDS = 20_000
+# `sorted(list(x))` sorts `x`, `len(list(x))` counts it: what stands between says nothing about how `x` is used.
+_WRAPPERS = frozenset({"list", "tuple"})
+_ORDER_BLIND = frozenset(
+    {"sorted", "natsorted", "len", "set", "frozenset", "min", "max", "sum", "any", "all"}
+)
 
 
 def extract(source: str) -> Extracted:
@@ -439,12 +444,15 @@ class _Walk:
                 stack.append((value, scope, loops, test, ("kwarg", (last, word.arg)), False))
             elif type(value.value) is str:
                 self.string(value, scope, loops, test, ("kwarg", (last, word.arg)))
+        wrapped = last in _WRAPPERS and context[0] == "arg" and context[1][0] in _ORDER_BLIND
         for index in range(len(node.args) - 1, -1, -1):
             value = node.args[index]
             if type(value) is ast.Name:
                 self.refer(scope, self.aliases.get(value.id, value.id))
             elif type(value) is not ast.Constant:
-                stack.append((value, scope, loops, test, ("arg", (last, index)), False))
+                stack.append(
+                    (value, scope, loops, test, context if wrapped else ("arg", (last, index)), False)
+                )
             elif type(value.value) is str:
                 self.string(value, scope, loops, test, ("arg", (last, index)))
 

@@ -44,7 +44,7 @@ CALLS: frozenset[str] = frozenset(
     prepare_model_for_int8_training SamplingParams BitsAndBytesConfig GPTQConfig AwqConfig PrivacyEngine
     make_private make_private_with_epsilon apply_chat_template torch_load pickle_load loads unpickle system
     popen Popen check_call check_output run getenv putenv setdefault get clip_grad_norm_ clip_grad_norm
-    grad_norm compile MultiSteps instantiate instantiate_from_config get_obj_from_str sort is_bf16_supported
+    grad_norm compile MultiSteps instantiate instantiate_from_config get_obj_from_str sort sorted natsorted is_bf16_supported
     memmap imread evaluate validate MixedPrecision MixedPrecisionPolicy globals vars asdict no_sync Live
     dataclass Saver steps_per_execution distribute_dataset InteractiveSession Session ConfigProto
     """.split()
