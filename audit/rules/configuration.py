@@ -263,12 +263,12 @@ def _handed_on_whole(context: Context, path: str) -> bool:
     holders |= {"args", "opt", "opts", "cfg", "config", "FLAGS"}
     for call in facts.calls:
         values = [*call.args, *call.kwargs.values()]
-        if any(
+        whole = any(
             value.lstrip("*") in holders or re.search(r"\b(?:vars|asdict|dict)\(|__dict__", value)
             for value in values
-        ):
-            if context.path.graph.lookup(call.name, path, call.scope) is None:
-                return True
+        )
+        if whole and context.path.graph.lookup(call.name, path, call.scope) is None:
+            return True
     return any("__dict__" in assign.value or "vars(" in assign.value for assign in facts.assigns)
 
 

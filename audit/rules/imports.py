@@ -57,8 +57,8 @@ _SIDE_FOLDERS = frozenset(
     {"benchmark", "benchmarks", "contrib", "experimental", "paper", "papers", "research", "assets", "website"}
 )
 _AVAILABLE = re.compile(
-    r"(?:^|\.)_?(?:is|has|check|require|requires)_([a-z0-9_]+?)(?:_(?:is_)?(?:available|installed|imported|greater_or_equal|version))?$",
-    re.I,
+    r"(?:^|[._])(?:is|has)_([a-z0-9_]+?)_(?:is_)?(?:available|installed|imported|greater_or_equal)$",
+    re.IGNORECASE,
 )
 
 

@@ -223,6 +223,18 @@ def test_extras_and_locks_declare_too() -> None:
     assert failures("environment.undeclared_imports", context(files)) == []
 
 
+def test_a_check_of_the_version_is_no_question_whether_it_is_there() -> None:
+    code = "from utils import check_torch_version\nimport torch\ncheck_torch_version()\n"
+    files = {
+        "main.py": code,
+        "utils.py": "def check_torch_version():\n    pass\n",
+        "requirements.txt": "numpy\n",
+    }
+    assert failures("environment.undeclared_imports", context(files)) == [
+        "main.py:2 imports torch, which no manifest declares."
+    ]
+
+
 def test_without_manifests_imports_are_not_compared() -> None:
     assert status("environment.undeclared_imports", context(TORCH)) is Status.NOT_APPLICABLE
 
