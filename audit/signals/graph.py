@@ -5,8 +5,8 @@ instantiated or referred to on the way (rapid type analysis); what a library wil
 outside, dunder methods) is followed as soon as the class is live.
 """
 
-from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -31,6 +31,7 @@ _PLAIN_BASES = frozenset(
         "int",
     }
 )
+_FAMILY = 60
 _HOOKS = frozenset({"forward", "call", "setup", "run", "main"})
 _LOADERS = frozenset(
     {"import_module", "getattr", "globals", "eval", "__import__", "instantiate", "instantiate_from_config"}
@@ -38,20 +39,22 @@ _LOADERS = frozenset(
 
 
 class Edges(msgspec.Struct, frozen=True):
-    """What one scope leads to: functions, classes, method names on unknown receivers, modules it imports."""
+    """What one scope leads to: functions, classes, method names on unknown receivers, and modules that run first."""
 
     functions: tuple[Node, ...]
     classes: tuple[Node, ...]
     methods: frozenset[str]
-    modules: tuple[str, ...]
+    modules: tuple[Node, ...]
 
 
 class ClassInfo(msgspec.Struct):
-    """A class: its methods by name, bases inside the repository, and whether a base comes from outside."""
+    """A class: its methods by name, bases inside the repository, whether another base comes from outside, and the methods that
+    Python or a framework calls by itself."""
 
     methods: dict[str, Node]
     bases: tuple[Node, ...]
-    external: bool
+    foreign: bool
+    hooks: frozenset[str]
 
 
 class _File:
@@ -92,6 +95,7 @@ class CallGraph:
         self._files: dict[str, _File] = {}
         self._edges: dict[Node, Edges] = {}
         self._classes: dict[Node, ClassInfo] = {}
+        self._families: dict[Node, tuple[Node, ...]] = {}
         self._exports: dict[tuple[str, str], Node | None] = {}
         self._targets = tuple(sorted(set(targets)))
         self._loader_calls: dict[Node, list[Call]] = defaultdict(list)
@@ -102,50 +106,48 @@ class CallGraph:
 
     # Reaching -------------------------------------------------------------------------------------------------
 
-    def reach(self, starts: Iterable[Node], until: Container[Node] = ()) -> frozenset[Node]:
-        """Every scope that can run once `starts` run; stops early where one of `until` is met."""
+    def reach(self, starts: Iterable[Node]) -> frozenset[Node]:
+        """Every scope that can run once `starts` run."""
+        return frozenset(self.walk(starts))
+
+    def walk(self, starts: Iterable[Node]) -> Iterator[Node]:
+        """The scopes that can run once `starts` run, the nearest first."""
         seen: set[Node] = set()
         live: set[Node] = set()
         called: set[str] = set()
         waiting: dict[str, list[Node]] = defaultdict(list)
-        queue = list(starts)
+        queue = deque(starts)
 
         def activate(node: Node) -> None:
-            if node in live:
-                return
-            live.add(node)
-            queue.append(node)
-            info = self.class_info(node)
-            for base in info.bases:
-                activate(base)
-            outside = info.external or any(self.class_info(base).external for base in info.bases)
-            for name, method in info.methods.items():
-                if outside or name in called or name.startswith("__") or name in _HOOKS:
-                    queue.append(method)
-                else:
-                    waiting[name].append(method)
+            family = self.family(node)
+            outside = any(self.class_info(each).foreign for each in family)
+            for each in family:
+                if each in live and not outside:
+                    continue
+                live.add(each)
+                queue.append(each)
+                info = self.class_info(each)
+                for name, method in info.methods.items():
+                    if outside or name in called or name in info.hooks:
+                        queue.append(method)
+                    else:
+                        waiting[name].append(method)
 
         while queue:
-            node = queue.pop()
+            node = queue.popleft()
             if node in seen:
                 continue
             seen.add(node)
-            if until and node in until:
-                break
-            path, index = node
-            if index:
-                queue.append((path, 0))
-            elif index == 0:
-                queue += [(init, 0) for init in self.modules.package_files(path)]
+            yield node
             edges = self.edges(node)
-            queue += edges.functions
-            queue += [(module, 0) for module in edges.modules]
+            queue.extend(edges.functions)
             for each in edges.classes:
-                activate(each)
+                if each not in live:
+                    activate(each)
+            queue.extend(edges.modules)
             for name in edges.methods - called:
                 called.add(name)
-                queue += waiting.pop(name, ())
-        return frozenset(seen)
+                queue.extend(waiting.pop(name, ()))
 
     # Resolving ------------------------------------------------------------------------------------------------
 
@@ -165,15 +167,28 @@ class CallGraph:
                 for name, child in self._file(path).inner.get(index, {}).items()
                 if self.python[path].scopes[child].kind == "function"
             }
-            info = self._classes[node] = ClassInfo(methods, (), False)
+            hooks = frozenset(name for name in methods if name in _HOOKS or name.startswith("__"))
+            info = self._classes[node] = ClassInfo(methods, (), False, hooks)
             bases = [(base, self.lookup(base.partition("[")[0], path, scope.parent)) for base in scope.bases]
             info.bases = tuple(
                 found for _, found in bases if found and found != node and self._kind(found) == "class"
             )
-            info.external = any(
+            info.foreign = any(
                 found is None and base.partition("[")[0] not in _PLAIN_BASES for base, found in bases
             )
         return info
+
+    def family(self, node: Node) -> tuple[Node, ...]:
+        """The class and its bases inside the repository, nearest first."""
+        found = self._families.get(node)
+        if found is None:
+            order = [node]
+            for each in order:
+                order += [base for base in self.class_info(each).bases if base not in order]
+                if len(order) > _FAMILY:
+                    break
+            found = self._families[node] = tuple(order)
+        return found
 
     def ancestry(self, node: Node) -> Iterator[str]:
         """Names of all bases, nearest first, those outside of the repository as full dotted names."""
@@ -294,9 +309,10 @@ class CallGraph:
             classes += self._registered(path)
         for call in self._loader_calls.get(node, ()):
             self._dynamic(call, path, functions, classes)
-        modules = self._imported_modules(path, index)
+        modules = [(module, 0) for module in self._imported_modules(path, index)]
+        modules += [(path, 0)] if index else [(init, 0) for init in self.modules.package_files(path)]
         return Edges(
-            tuple(dict.fromkeys(functions)), tuple(dict.fromkeys(classes)), frozenset(methods), modules
+            tuple(dict.fromkeys(functions)), tuple(dict.fromkeys(classes)), frozenset(methods), tuple(modules)
         )
 
     def _add(self, node: Node, functions: list[Node], classes: list[Node]) -> None:

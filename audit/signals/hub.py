@@ -89,7 +89,7 @@ def _is_own(receiver: str, call: Call, file: str, graph: CallGraph) -> bool:
         info = graph.class_info(queue.pop())
         if "from_pretrained" in info.methods:
             return True
-        outside = outside or info.external
+        outside = outside or info.foreign
         fresh = [base for base in info.bases if base not in seen]
         seen.update(fresh)
         queue += fresh

@@ -88,7 +88,7 @@ class TrainingPath:
     @cached_property
     def training(self) -> tuple[Entry, ...]:
         """The entry points that train."""
-        able = [entry for entry in self.entries if self._trains(entry)]
+        able = [entry for entry in self.entries if self._nearest_loop(entry)]
         likely = [
             entry
             for entry in able
@@ -152,15 +152,13 @@ class TrainingPath:
         votes: Counter[str] = Counter()
         places: dict[str, list[Place]] = defaultdict(list)
         for entry in self.training:
-            kinds: dict[str, Place] = {}
-            nodes = self._reach_of(entry)
-            for node in sorted(nodes & self.loops.keys()):
-                for loop in self.loops[node]:
-                    kinds.setdefault(loop.kind, Place(node[0], loop.line, loop.kind))
+            node = self._nearest_loop(entry)
+            if node is None:
+                continue
+            kinds = {loop.kind: Place(node[0], loop.line, loop.kind) for loop in reversed(self.loops[node])}
             kind = primary(kinds)
-            if kind:
-                votes[kind] += 3 if entry.documented else 1
-                places[kind].append(kinds[kind])
+            votes[kind] += 3 if entry.documented else 1
+            places[kind].append(kinds[kind])
         if not votes:
             return "none", ()
         best = max(votes, key=lambda kind: (votes[kind], -ORDER.index(kind)))
@@ -169,26 +167,21 @@ class TrainingPath:
     @cached_property
     def all_loops(self) -> tuple[Loop, ...]:
         """The loops on the training path."""
-        return (
-            tuple(
-                loop for node in sorted(self.reached.nodes & self.loops.keys()) for loop in self.loops[node]
-            )
-            if self.training
-            else ()
+        if not self.training:
+            return ()
+        return tuple(
+            loop for node in sorted(self.reached.nodes & self.loops.keys()) for loop in self.loops[node]
         )
 
-    def _trains(self, entry: Entry) -> bool:
-        if not self.loops:
-            return False
-        return not self.loops.keys().isdisjoint(self.graph.reach(entry.starts, until=self.loops))
-
-    def _reach_of(self, entry: Entry) -> frozenset[Node]:
-        if entry not in self._reaches:
-            self._reaches[entry] = self.graph.reach(entry.starts)
-        return self._reaches[entry]
+    def _nearest_loop(self, entry: Entry) -> Node | None:
+        """The scope with a training loop that the entry point reaches first."""
+        if entry not in self._nearest:
+            walk = self.graph.walk(entry.starts) if self.loops else iter(())
+            self._nearest[entry] = next((node for node in walk if node in self.loops), None)
+        return self._nearest[entry]
 
     @cached_property
-    def _reaches(self) -> dict[Entry, frozenset[Node]]:
+    def _nearest(self) -> dict[Entry, Node | None]:
         return {}
 
     def _imported_files(self) -> frozenset[str]:
