@@ -88,6 +88,8 @@ def _written(path: TrainingPath, file: str, call: Call) -> tuple[str, ...]:
     ):
         return ()
     receiver = call.name.rpartition(".")[0]
+    if "client_state" in call.kwargs:  # DeepSpeed's engines
+        return ("model", "optimizer", "progress", *_parts_of(path, file, call, call.kwargs["client_state"]))
     if receiver.rpartition(".")[2].lower() in (
         "saver",
         "checkpoint_manager",

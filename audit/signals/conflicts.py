@@ -2,16 +2,19 @@
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
+import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from audit.documents.place import Place
 from audit.documents.signals import ConfigConflict, ConflictPlace, Signal
+from audit.facts.classify import is_test_path
 from audit.facts.python.model import Call
 from audit.signals.repository import Repository
-from audit.signals.training_path import TrainingPath
+from audit.signals.training_path import TrainingPath, resolve_target
 
 _SAID = re.compile(
     r"\b(?:default(?:s? to| is| value is| value)?\s*[:=]?\s*|defaults to\s+)"
@@ -22,33 +25,207 @@ _IMAGE_PYTHON = re.compile(r"^(\d+\.\d+)")
 
 
 def config_conflicts(repository: Repository, path: TrainingPath) -> Signal[tuple[ConfigConflict, ...]]:
-    """Help texts that state another default than the code has; Python versions that exclude each other."""
-    found = [*_help_texts(repository), *_python_versions(repository)]
+    """Defaults that help texts or documents state and the code does not have; defaults that are no choice; Hydra groups without the
+    file that a list of defaults names; Python versions that exclude each other."""
+    found = [
+        *_options(repository),
+        *_documented_defaults(repository, path),
+        *_hydra_defaults(repository),
+        *_python_versions(repository),
+    ]
     places = tuple(
         Place(p.path, p.line, f"{conflict.setting}: {p.value}") for conflict in found for p in conflict.places
     )
     return Signal(tuple(found), places[:6])
 
 
-def _help_texts(repository: Repository) -> Iterator[ConfigConflict]:
+# Options ---------------------------------------------------------------------------------------------------------
+
+
+class _Option(msgspec.Struct, frozen=True):
+    """An option of a command line as its definition says it: texts of expressions, "" for what it does not say."""
+
+    name: str
+    default: str
+    help: str
+    choices: str
+    path: str
+    line: int
+
+
+def _defined(repository: Repository) -> Iterator[_Option]:
+    """Options of argparse, absl, click and typer, and fields of dataclasses that carry a help text."""
     for file, facts in repository.code.items():
         for call in facts.calls:
-            if call.name.rpartition(".")[2] != "add_argument" or "help" not in call.kwargs or not call.args:
+            last = call.name.rpartition(".")[2]
+            if last == "add_argument" and call.args:
+                names = [arg.strip("'\"") for arg in call.args if arg[:1] in "'\""]
+                long = next((name for name in names if name.startswith("--")), names[-1] if names else "")
+                yield _option(long, call.kwargs.get("default", ""), call, file)
+            elif (
+                last.startswith("DEFINE_")
+                and len(call.args) > 1
+                and call.name.rpartition(".")[0].endswith("flags")
+            ):
+                text = call.args[2] if len(call.args) > 2 else call.kwargs.get("help", "")
+                yield _Option("--" + call.args[0].strip("'\""), call.args[1], text, "", file, call.line)
+            elif call.name in ("click.option", "click.decorators.option") and call.args:
+                long = next((a.strip("'\"") for a in call.args if a.strip("'\"").startswith("--")), "")
+                yield _option(long, call.kwargs.get("default", ""), call, file)
+            elif call.name in ("dataclasses.field", "field") and call.within.startswith("assign:"):
+                match = re.search(r"'help': ('[^']*'|\"[^\"]*\")", call.kwargs.get("metadata", ""))
+                yield _Option(
+                    call.within[7:],
+                    call.kwargs.get("default", ""),
+                    match[1] if match else "",
+                    "",
+                    file,
+                    call.line,
+                )
+
+
+def _option(name: str, default: str, call: Call, file: str) -> _Option:
+    if call.kwargs.get("action", "") in ("'store_true'", "'store_false'", "'append'", "'count'"):
+        default = ""
+    return _Option(
+        name, default, call.kwargs.get("help", ""), call.kwargs.get("choices", ""), file, call.line
+    )
+
+
+def _options(repository: Repository) -> Iterator[ConfigConflict]:
+    for option in _defined(repository):
+        setting = option.name.lstrip("-")
+        said = _stated(option.help)
+        here = ConflictPlace(option.path, option.line, f"default={option.default}")
+        if said and option.default and _differ(said, option.default):
+            yield ConfigConflict(
+                setting,
+                (here, ConflictPlace(option.path, option.line, f"help: default {said}")),
+                "the help text states another default than the code has",
+            )
+        if option.default and option.choices and _is_no_choice(option.default, option.choices):
+            yield ConfigConflict(
+                setting,
+                (here, ConflictPlace(option.path, option.line, f"choices={option.choices}")),
+                "the default is none of the choices",
+            )
+
+
+def _is_no_choice(default: str, choices: str) -> bool:
+    try:
+        have, allowed = ast.literal_eval(default), ast.literal_eval(choices)
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        return False
+    plain = (str, int, float)
+    if not isinstance(have, plain) or not isinstance(allowed, (list, tuple, set)):
+        return False
+    return bool(allowed) and all(type(each) is type(have) for each in allowed) and have not in allowed
+
+
+# Documents -------------------------------------------------------------------------------------------------------
+
+
+def _documented_defaults(repository: Repository, path: TrainingPath) -> Iterator[ConfigConflict]:
+    """A default that a document states, where every definition of that option in the scripts that the document runs has another one."""
+    stated = [
+        (file, name, value, line)
+        for file, body in repository.docs.items()
+        for name, value, line in body.defaults
+        if not is_test_path(file) and "change" not in file.lower() and "release" not in file.lower()
+    ]
+    if not stated:
+        return
+    options: dict[str, list[_Option]] = defaultdict(list)
+    for option in _defined(repository):
+        options[_plain(option.name)].append(option)
+    for file, name, value, line in stated:
+        meant = _meant(repository, path, file, options.get(_plain(name), []), name.startswith("--"))
+        if meant and all(_differ(_as_literal(value), option.default) for option in meant):
+            yield ConfigConflict(
+                name.lstrip("-"),
+                (
+                    ConflictPlace(file, line, f"default {value}"),
+                    *(ConflictPlace(o.path, o.line, f"default={o.default}") for o in meant[:3]),
+                ),
+                "the document states another default than the code has",
+            )
+
+
+def _plain(name: str) -> str:
+    return name.lstrip("-").replace("-", "_")
+
+
+def _as_literal(value: str) -> str:
+    """A value as documents write it, as a literal: what is no number, truth value or quoted text is a text."""
+    if re.fullmatch(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|None|True|False|'[^']*'|\"[^\"]*\"", value):
+        return value
+    return repr(value)
+
+
+def _meant(
+    repository: Repository, path: TrainingPath, file: str, options: list[_Option], is_flag: bool
+) -> list[_Option]:
+    """The definitions that a document speaks about: those of scripts that it runs; else the only one that there is, if it is written as a flag."""
+    run = {
+        target
+        for command in repository.docs[file].commands
+        if command.target
+        for target in resolve_target(repository, path.graph, command, file)
+    }
+    chosen = [option for option in options if option.path in run]
+    if chosen:
+        return chosen
+    return options if is_flag and len(options) == 1 else []
+
+
+# Hydra ------------------------------------------------------------------------------------------------------------
+
+
+def _hydra_defaults(repository: Repository) -> Iterator[ConfigConflict]:
+    """A list of defaults that names a file which its group's folder does not hold."""
+    if not any(
+        item.module.partition(".")[0] == "hydra"
+        for facts in repository.code.values()
+        for item in facts.imports
+    ):
+        return
+    folders: dict[str, set[str]] = defaultdict(set)
+    for file in repository.paths:
+        folder, _, name = file.rpartition("/")
+        if name.endswith((".yaml", ".yml")):
+            folders[folder].add(name.rpartition(".")[0])
+    for file, config in repository.configs.items():
+        if config.format != "yaml":
+            continue
+        for setting in config.settings:
+            match = _DEFAULT_ITEM.fullmatch(setting.key)
+            if (
+                match is None
+                or not re.fullmatch(r"[\w-]+", setting.value)
+                or setting.value.lower() in ("null", "none")
+            ):
                 continue
-            said, default = _stated(call), call.kwargs.get("default", "")
-            if said and default and _differ(said, default):
-                setting = call.args[-1].strip("'\"").lstrip("-")
-                places = (
-                    ConflictPlace(file, call.line, f"default={default}"),
-                    ConflictPlace(file, call.line, f"help: default {said}"),
-                )
+            parent = file.rpartition("/")[0]
+            folder = f"{parent}/{match[1]}" if parent else match[1]
+            if folders.get(folder) and setting.value not in folders[folder]:
+                known = ", ".join(sorted(folders[folder])[:4])
                 yield ConfigConflict(
-                    setting, places, "the help text states another default than the code has"
+                    match[1],
+                    (
+                        ConflictPlace(file, setting.line, setting.value),
+                        ConflictPlace(
+                            f"{folder}/{min(folders[folder])}.yaml", None, f"{folder} holds {known}"
+                        ),
+                    ),
+                    "the list of defaults names a file that its group does not hold",
                 )
 
 
-def _stated(call: Call) -> str:
-    text = call.kwargs["help"]
+_DEFAULT_ITEM = re.compile(r"defaults\.\d+\.([\w-]+(?:/[\w-]+)*)")
+
+
+def _stated(text: str) -> str:
+    """The default that a help text names, "" where it names none."""
     if "%(default)" in text or text.endswith("…'"):
         return ""
     match = _SAID.search(text.strip("'\""))

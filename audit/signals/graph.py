@@ -355,6 +355,10 @@ class CallGraph:
                     found += [
                         n for name in self._file(module).imported.values() if (n := self.lookup(name, module))
                     ]
+        elif call.name.endswith("app.run") and not call.args and "main" not in call.kwargs:
+            found += [
+                n for n in (self.lookup("main", path),) if n
+            ]  # TensorFlow's and absl's runners call `main`
         elif last in ("globals", "eval"):
             found += self.top_level(path)
         elif last in ("import_module", "__import__", "instantiate", "instantiate_from_config"):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from audit.facts.python.model import Call, PythonFacts
+from audit.facts.python.model import Call, PythonFacts, Scope
 from audit.signals.graph import CallGraph, Node
 from audit.signals.knowledge import knowledge
 
@@ -38,8 +38,15 @@ def primary(kinds: Iterable[str]) -> str:
 def find_loops(code: Mapping[str, PythonFacts], graph: CallGraph) -> Iterator[Loop]:
     """Every training loop of the repository's own code, file by file."""
     steps = any(_steps_optimizer(call) for facts in code.values() for call in facts.calls)
+    own = any(_is_trainer(facts, scope) for facts in code.values() for scope in facts.scopes)
     for path, facts in code.items():
-        yield from _File(path, facts, graph, steps).loops()
+        yield from _File(path, facts, graph, steps, own).loops()
+
+
+def _is_trainer(facts: PythonFacts, scope: Scope) -> bool:
+    """A `train` method of a class of the repository that calls itself a trainer."""
+    owner = facts.scopes[scope.parent] if scope.parent > 0 else None
+    return scope.name == "train" and owner is not None and owner.kind == "class" and "Trainer" in owner.name
 
 
 def _steps_optimizer(call: Call) -> bool:
@@ -50,10 +57,11 @@ def _steps_optimizer(call: Call) -> bool:
 
 
 class _File:
-    """One file's calls, with what it imports. `steps`: some file of the repository steps an optimizer."""
+    """One file's calls, with what it imports. `steps`: some file of the repository steps an optimizer; `own`: some class of the
+    repository is a trainer with a loop of its own."""
 
-    def __init__(self, path: str, facts: PythonFacts, graph: CallGraph, steps: bool) -> None:
-        self.path, self.facts, self.graph, self.steps = path, facts, graph, steps
+    def __init__(self, path: str, facts: PythonFacts, graph: CallGraph, steps: bool, own: bool) -> None:
+        self.path, self.facts, self.graph, self.steps, self.own = path, facts, graph, steps, own
         self.heads = {item.module for item in facts.imports}
         self.heads |= {item.module.partition(".")[0] for item in facts.imports}
         self.heads |= {f"{item.module}.{item.name}" for item in facts.imports if item.name}
@@ -117,7 +125,7 @@ class _File:
 
     def of_trainer(self, call: Call) -> str:
         """A trainer whose loop is a library's: the class itself, or one that the repository derives from it."""
-        if call.name.lower().endswith("trainer.train") and self.uses("hf"):
+        if call.name.lower().endswith("trainer.train") and self.uses("hf") and not self.own:
             return "hf_trainer"
         if not call.name.endswith(_TRAINERS):
             return ""

@@ -183,7 +183,9 @@ def dataloader_worker_seeding(repository: Repository, path: TrainingPath) -> Sig
         )
         if is_loader:
             loaders.append(Place(file, call.line, "loader without worker seeding"))
-        if _seeds_workers(call, last, is_loader):
+        if _seeds_workers(call, last, is_loader) or (
+            _shuffles_seeded(call, last) and _roots(path, file) & _PIPELINES
+        ):
             seeded.append(Place(file, call.line))
         elif "Fabric" in call.name and last == "seed_everything":
             seeded.append(Place(file, call.line, "Fabric seeds workers"))
@@ -204,6 +206,14 @@ def _seeds_workers(call: Call, last: str, is_loader: bool) -> bool:
         or call.name in ("fabric.seed_everything", "self.fabric.seed_everything")
     ):
         return True
+    return False
+
+
+_PIPELINES = frozenset({"tensorflow", "tensorflow_datasets", "grain", "seqio"})
+
+
+def _shuffles_seeded(call: Call, last: str) -> bool:
+    """A shuffle of a data pipeline (tf.data, Grain) with a seed."""
     if last != "shuffle" or not re.search(r"(ds|dataset|data)\b|\?", call.name.rpartition(".")[0]):
         return False
     return call.kwargs.get("seed", "None") != "None" or len(call.args) > 1

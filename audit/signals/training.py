@@ -12,7 +12,7 @@ from audit.signals.repository import Repository
 from audit.signals.training_path import TrainingPath
 
 _ACCUMULATES = re.compile(
-    r"(grad\w*_?accum|accum\w*_(grad|steps?|iters?|iterations?|freq|batch)|^update_freq$|iters_to_accumulate|(^|_)n?_?acc(um)?_steps|^accum_freq$|micro_?batch)",
+    r"(grad\w*_?acc(um|$)|accum\w*_(grad|steps?|iters?|iterations?|freq|batch)|^update_freq$|iters_to_accumulate|(^|_)n?_?acc(um)?_steps|^accum_freq$|micro_?batch)",
     re.I,
 )
 _HALF = re.compile(r"(bfloat16|float16|bf16|fp16|\bhalf\b)", re.I)
@@ -170,6 +170,14 @@ def mixed_precision(repository: Repository, path: TrainingPath) -> Signal[bool]:
                     and (setting.value in ("16", "bf16", "fp16") or "mixed" in setting.value)
                 ):
                     places.append(Place(file, setting.line))
+    if any(call.name.startswith("deepspeed.") for _, call in path.calls):
+        places += [
+            Place(file, setting.line)
+            for file, config in repository.configs.items()
+            for setting in config.settings
+            if re.search(r"(^|\.)(fp16|bf16|bfloat16)\.enabled$", setting.key)
+            and setting.value.lower() == "true"
+        ]
     if "jax" in kinds or "rl" in kinds:
         places += _half_activations(repository, path)
     return Signal(bool(places), tuple(places[:3]))

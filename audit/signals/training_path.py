@@ -33,6 +33,7 @@ _EVALUATES = re.compile(
 _INSTANTIATES = frozenset(
     {"instantiate", "instantiate_from_config", "get_obj_from_str", "LightningCLI", "instantiate_class"}
 )
+_BUILD_FILES = ("setup.py", "conftest.py", "noxfile.py", "versioneer.py")
 _NO_FACTS = PythonFacts()
 
 
@@ -68,22 +69,26 @@ class TrainingPath:
     def entries(self) -> tuple[Entry, ...]:
         """All entry points of the repository's own code."""
         documented = self._documented()
-        imported = self._imported_files()
+        imported = self._imported_files
         entries = []
         for path, facts in self.repository.code.items():
-            if path.rpartition("/")[2] in ("setup.py", "conftest.py", "noxfile.py", "versioneer.py"):
-                continue
             mains = [(path, index) for index, scope in enumerate(facts.scopes) if scope.kind == "main"]
-            named = path in documented
-            if path in imported and not named and not (mains and _TRAINS.search(path.rpartition("/")[2])):
-                continue
-            if (
-                mains
-                or ((facts.statements or named) and path not in imported)
-                or (named and facts.statements)
-            ):
-                entries.append(Entry(path, (*mains, (path, 0)), named))
+            if self._can_be_run(path, facts, bool(mains), path in documented, path in imported):
+                entries.append(Entry(path, (*mains, (path, 0)), path in documented))
         return (*entries, *self._console_scripts())
+
+    def _can_be_run(
+        self, path: str, facts: PythonFacts, guarded: bool, documented: bool, imported: bool
+    ) -> bool:
+        """Whether a file is a script that a person runs, and not a module, a self-test in one, or a build file."""
+        folder, _, name = path.rpartition("/")
+        if name in _BUILD_FILES:
+            return False
+        if documented:
+            return guarded or facts.statements > 0
+        if guarded:
+            return not imported or bool(_TRAINS.search(name))
+        return facts.statements > 0 and not imported and folder not in self._libraries
 
     @cached_property
     def training(self) -> tuple[Entry, ...]:
@@ -140,13 +145,6 @@ class TrainingPath:
         return tuple(entry for entry in self.entries if entry.path in stages)
 
     @cached_property
-    def everything(self) -> Reached:
-        """All that any entry point runs; for questions that are not about training alone."""
-        return Reached(
-            self.graph.python, self.graph.reach(node for entry in self.entries for node in entry.starts)
-        )
-
-    @cached_property
     def primary_loop(self) -> tuple[str, tuple[Place, ...]]:
         """The kind of loop that most training entry points end in, with its places; ("none", ()) where nothing trains."""
         votes: Counter[str] = Counter()
@@ -184,6 +182,13 @@ class TrainingPath:
     def _nearest(self) -> dict[Entry, Node | None]:
         return {}
 
+    @cached_property
+    def _libraries(self) -> frozenset[str]:
+        """Folders that are packages and of which other files import something: what else stands there is a library's module."""
+        folders = {path.rpartition("/")[0] for path in self._imported_files}
+        return frozenset(f for f in folders if f and f"{f}/__init__.py" in self.repository.path_set)
+
+    @cached_property
     def _imported_files(self) -> frozenset[str]:
         return frozenset(
             module for path in self.repository.code for module in self.graph.imported_modules(path)

@@ -228,8 +228,6 @@ class _Walk:
         mine = _Scope(node.name, "class", scope, node.lineno, node.end_lineno or node.lineno)
         mine.bases = tuple(render(base, self.aliases, 120) for base in node.bases)
         index = self.open(mine, node, scope, test)
-        for base in node.bases:
-            self.refer(scope, dotted(base, self.aliases))
         push_body(self.stack, node.body, index, 0, None, False)
 
     def open(self, mine: _Scope, node: ast.FunctionDef | ast.ClassDef, scope: int, test: _Test | None) -> int:

@@ -53,7 +53,7 @@ CALLS: frozenset[str] = frozenset(
 ENDINGS: tuple[str, ...] = (
     "Trainer", "TrainingArguments", "Arguments", "Config", "DataLoader", "Loader", "Logger", "Strategy", "DataModule", "Estimator",
     "Classifier", "Regressor", "VectorStore", "Retriever", "Writer", "Sampler", "_seed", "_seeds", "_deterministic", "_checkpoint", "_dataset",
-    "Callback", "Plugin", "Embeddings", "Scheduler", "ParallelKernel",
+    "Callback", "ArgumentParser", "Plugin", "Embeddings", "Scheduler", "ParallelKernel",
 )  # fmt: skip
 
 ROOTS: frozenset[str] = frozenset(
@@ -127,7 +127,7 @@ CHECKPOINT_KEYS: frozenset[str] = frozenset(
     """
     optimizer optim optimizer_state optimizer_state_dict opt opt_state optimizers epoch step global_step
     iteration iter iter_num steps epochs accelerator strategy state_dict model model_state model_state_dict
-    scheduler lr_scheduler scaler rng rng_state rng_states random_state torch_rng_state np_rng_state
+    scheduler lr_scheduler scaler rng rng_state rng_states random_rng_state random_state torch_rng_state np_rng_state
     cuda_rng_state python_rng_state weights net network params seed ema best_acc trust_remote_code
     quantization_config load_in_4bit load_in_8bit
     """.split()
