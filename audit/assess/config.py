@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from audit.assess.errors import DocumentError
 from audit.facts.yaml_nodes import YamlError, compose, line_of
+from audit.safety.redact import redact
 
 CONFIG_PATH = ".ml-audit/config.yaml"
 MAX_BYTES = 256 * 1024
@@ -21,7 +22,10 @@ _ADVICE = "See the section on suppression in the README, or `ml-audit schema con
 
 RulePattern = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+\.([a-z0-9_.-]+|\*)$", max_length=100)]
 PathPattern = Annotated[str, StringConstraints(min_length=1, max_length=300)]
-Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3, max_length=500)]
+# Quoted in every report.
+Reason = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=3, max_length=500), AfterValidator(redact)
+]
 
 
 class Ignore(BaseModel):

@@ -73,6 +73,7 @@ def _cache(environ: Mapping[str, str]) -> Check:
     kept.put_many([(key, b"ok")], 0, "derived")
     works = kept.get_many([key], "derived") == {key: b"ok"}
     kept.close()
+    place = folder or "this user has no home folder, the cache"
     return Check(
-        "cache", works, str(folder) if works else f"{folder} cannot be written: every audit starts anew"
+        "cache", works, str(place) if works else f"{place} cannot be written: every audit starts anew"
     )

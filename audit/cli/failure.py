@@ -29,15 +29,22 @@ def explain(error: Exception, *, verbose: bool) -> ExitCode:
             _with_advice(error.message, error.advice)
             return ExitCode.UNABLE
     if verbose:
-        say("".join(traceback.format_exception(error)))
+        _say("".join(traceback.format_exception(error)))
     first = (str(error).splitlines() or [""])[0][:300]
-    say(f"internal error: {type(error).__name__}: {first}")
+    _say(f"internal error: {type(error).__name__}: {first}")
     if not verbose:
         say("This is a fault of ml-audit. Run it again with --verbose and report what it prints.")
     return ExitCode.INTERNAL
 
 
 def _with_advice(message: str, advice: str) -> None:
-    say(message)
+    _say(message)
     if advice:
-        say(advice)
+        _say(advice)
+
+
+def _say(text: str) -> None:
+    """A message that can quote a line of the repository, or an address, without the credentials in it."""
+    from audit.safety.redact import redact  # only a failure pays for its import
+
+    say(redact(text))

@@ -91,6 +91,7 @@ def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asses
     from audit.profiles.detect import detect
     from audit.rules import catalogue
     from audit.rules.rule import Context
+    from audit.safety.redact import redacted
     from audit.signals.analysis import analysis, patterns, quality
     from audit.signals.compute import compute_signals
     from audit.signals.repository import Repository
@@ -106,7 +107,7 @@ def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asses
     rules = [_raised(rule, resolved) for rule in catalogue.RULES]
     chosen = [rule for rule in rules if rule.level <= inquiry.level]
     findings = catalogue.run(Context(repository, path, signals), chosen)
-    return Assessment(
+    made = Assessment(
         signals=signals,
         findings=findings,
         analysis=analysis(repository, signals),
@@ -119,8 +120,10 @@ def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asses
         ),
         coverage=coverage(snapshot, collection),
         comments=tuple(_comments(repository.facts)),
-        rules={rule.id: _rule_facts(rule) for rule in rules},
+        rules={},
     )
+    # Messages, notes and values quote the repository; the words of the rules are our own.
+    return msgspec.structs.replace(redacted(made), rules={rule.id: _rule_facts(rule) for rule in rules})
 
 
 def _resolved(names: Sequence[str]) -> tuple["Profile", ...]:
@@ -137,7 +140,9 @@ def _resolved(names: Sequence[str]) -> tuple["Profile", ...]:
 
 def _raised(rule: "Rule", resolved: Sequence["Profile"]) -> "Rule":
     """The rule with the highest severity that a profile asks of it; no profile lowers one."""
-    asked = [Severity(profile.severities[rule.id].upper()) for profile in resolved if rule.id in profile.severities]
+    asked = [
+        Severity(profile.severities[rule.id].upper()) for profile in resolved if rule.id in profile.severities
+    ]
     worst = max([rule.severity, *asked], key=lambda severity: severity.rank)
     return rule if worst is rule.severity else msgspec.structs.replace(rule, severity=worst)
 

@@ -13,7 +13,13 @@ from functools import cache
 from pathlib import Path
 
 _SCHEMA = 2
-_MAX_ROWS = 400_000
+# Rows of facts have some kilobytes; a derived row holds a whole assessment, a hundred of them.
+_MAX_ROWS = {"facts": 400_000, "derived": 200}
+_MAX_VALUE = 16 * 2**20
+_SECONDS_TO_WAIT = 5
+# What is wrong with the file itself, SQLITE_ERROR standing for tables of another shape. A file that is locked, read-only or on a full disk is
+# left alone: somebody may be using it.
+_BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
 @cache
@@ -27,8 +33,8 @@ def extractor_version() -> str:
     return digest.hexdigest()[:16]
 
 
-def default_folder(environ: Mapping[str, str]) -> Path:
-    """`$ML_AUDIT_CACHE_DIR`, else `$XDG_CACHE_HOME/ml-audit`, else the platform's usual place."""
+def default_folder(environ: Mapping[str, str]) -> Path | None:
+    """`$ML_AUDIT_CACHE_DIR`, else `$XDG_CACHE_HOME/ml-audit`, else the platform's usual place, None for a user without a home."""
     if environ.get("ML_AUDIT_CACHE_DIR"):
         return Path(environ["ML_AUDIT_CACHE_DIR"])
     if environ.get("XDG_CACHE_HOME"):
@@ -36,44 +42,44 @@ def default_folder(environ: Mapping[str, str]) -> Path:
     if sys.platform == "win32" and environ.get("LOCALAPPDATA"):
         return Path(environ["LOCALAPPDATA"]) / "ml-audit"
     home = Path(environ.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111
+    if not home.is_absolute():  # nobody's home: "~" would be a folder of the working directory
+        return None
     return home / ("Library/Caches/ml-audit" if sys.platform == "darwin" else ".cache/ml-audit")
 
 
 class FactCache:
     """Facts by key. Safe with several processes; every method degrades to "nothing cached" when SQLite refuses."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "facts.sqlite"
-        self._connection = self._open()
+    def __init__(self, folder: Path | None) -> None:
+        self._path = folder / "facts.sqlite" if folder else None
+        self._connection = self._opened()
 
-    def _open(self) -> sqlite3.Connection | None:
-        for attempt in range(2):
+    def _opened(self) -> sqlite3.Connection | None:
+        if self._path is None:
+            return None
+        for _ in range(2):
             try:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                connection = sqlite3.connect(self._path, timeout=10, isolation_level=None)
-                connection.execute("PRAGMA journal_mode=WAL")
-                connection.execute("PRAGMA synchronous=NORMAL")
-                connection.execute(
-                    "CREATE TABLE IF NOT EXISTS facts (key BLOB PRIMARY KEY, used INTEGER, value BLOB)"
-                )
-                connection.execute(
-                    "CREATE TABLE IF NOT EXISTS derived (key BLOB PRIMARY KEY, used INTEGER, value BLOB)"
-                )
-                connection.execute("SELECT key, used, value FROM facts LIMIT 1")
-                return connection
-            except sqlite3.DatabaseError:
-                if attempt:
+                return _connect(self._path)
+            except sqlite3.Error as error:
+                if not _is_broken(error):
                     return None
-                self._discard()
+                self._discard(self._path)
             except OSError:
                 return None
         return None
 
-    def _discard(self) -> None:
+    def _discard(self, path: Path) -> None:
         """Throws a corrupt database away; it is rebuilt from the repository."""
         for suffix in ("", "-wal", "-shm"):
             with contextlib.suppress(OSError):
-                self._path.with_name(self._path.name + suffix).unlink()
+                path.with_name(path.name + suffix).unlink()
+
+    def _refused(self, error: sqlite3.Error) -> None:
+        """After an error in the middle of the work: a database whose damage shows only now is begun anew."""
+        if self._path is not None and _is_broken(error):
+            self.close()
+            self._discard(self._path)
+            self._connection = self._opened()
 
     def get_many(self, keys: Iterable[bytes], table: str = "facts") -> dict[bytes, bytes]:
         """What is known of `keys`; 500 keys a query."""
@@ -84,36 +90,66 @@ class FactCache:
             for start in range(0, len(wanted), 500):
                 part = wanted[start : start + 500]
                 marks = ",".join("?" * len(part))
-                found.update(
-                    self._connection.execute(f"SELECT key, value FROM {table} WHERE key IN ({marks})", part)  # noqa: S608
+                rows = self._connection.execute(
+                    f"SELECT key, value FROM {table} WHERE key IN ({marks})",  # noqa: S608
+                    part,
                 )
-        except sqlite3.DatabaseError:
+                found.update((key, value) for key, value in rows if isinstance(value, bytes))
+        except sqlite3.Error as error:
+            self._refused(error)
             return {}
         return found
 
     def put_many(self, rows: Iterable[tuple[bytes, bytes]], stamp: int, table: str = "facts") -> None:
-        """Adds rows; `stamp` (seconds) orders them by age, and the oldest go when there are too many."""
+        """Adds rows; `stamp` (seconds) orders them by age, and the oldest go when there are too many. One over 16 MiB is not kept."""
         if self._connection is None:
+            return
+        kept = [(key, stamp, value) for key, value in rows if len(value) <= _MAX_VALUE]
+        if not kept:
             return
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(
                 f"INSERT OR REPLACE INTO {table} (key, used, value) VALUES (?, ?, ?)",  # noqa: S608
-                [(key, stamp, value) for key, value in rows],
+                kept,
             )
             self._connection.execute("COMMIT")
             (count,) = self._connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()  # noqa: S608
-            if count > _MAX_ROWS:
+            if count > _MAX_ROWS[table]:
                 self._connection.execute(
                     f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} ORDER BY used LIMIT ?)",  # noqa: S608
-                    (count - _MAX_ROWS // 2,),
+                    (count - _MAX_ROWS[table] // 2,),
                 )
-        except sqlite3.DatabaseError:
-            with contextlib.suppress(sqlite3.DatabaseError):
+        except sqlite3.Error as error:
+            with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
+            self._refused(error)
 
     def close(self) -> None:
         """Closes the database."""
         if self._connection is not None:
-            self._connection.close()
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
             self._connection = None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """The database at `path`, made where there is none, readable by its owner alone: facts quote private code."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        for table in _MAX_ROWS:
+            connection.execute(
+                f"CREATE TABLE IF NOT EXISTS {table} (key BLOB PRIMARY KEY, used INTEGER, value BLOB)"
+            )
+            connection.execute(f"SELECT key, used, value FROM {table} LIMIT 1")  # noqa: S608
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _is_broken(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _BROKEN

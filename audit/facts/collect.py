@@ -19,6 +19,8 @@ from audit.facts.kinds import Kind
 from audit.facts.model import FileFacts, SecretHit
 from audit.facts.python.extract import ignores
 from audit.facts.registry import READINGS, extractor_for
+from audit.safety.sanitize import unicode_text
+from audit.safety.texts import with_texts
 from audit.source.snapshot import BlobReader, Entry, EntryKind, Snapshot
 
 _PARALLEL_FROM = 400_000
@@ -211,9 +213,16 @@ def extract_chunk(items: Sequence[Item], reader: BlobReader) -> list[Row]:
         elif len(data) > limit:
             rows.append((key, entry.path, too_large(len(data), limit), False))
         else:
-            value = _encoder.encode(extract_file(data, kind))
+            value = _encoded(extract_file(data, kind))
             rows.append((key, entry.path, value, given.blob == entry.blob))
     return rows
+
+
+def _encoded(facts: FileFacts) -> bytes:
+    try:
+        return _encoder.encode(facts)
+    except UnicodeEncodeError:  # an escape in the file stands for half a character: "\ud800"
+        return _encoder.encode(with_texts(facts, unicode_text))
 
 
 def too_large(size: int, limit: int) -> str:
@@ -234,13 +243,13 @@ def extract_file(data: bytes, kind: Kind) -> FileFacts:
         with _time_limit(_SECONDS_PER_FILE):
             body, partial = extractor_for(kind)(text)
             secrets = _secrets(text)
+            own = () if kind is Kind.PYTHON else ignores(text)
     except _OutOfTime:
         return FileFacts(body=None, partial=f"not read within {_SECONDS_PER_FILE} seconds", size=len(data))
     except Exception as error:  # the last net under every extractor: one file must not end the audit
         return FileFacts(
             body=None, partial=f"its reader failed on it ({type(error).__name__})", size=len(data)
         )
-    own = () if kind is Kind.PYTHON else ignores(text)
     return FileFacts(
         body=body,
         partial="; ".join(filter(None, (partial, remark))),

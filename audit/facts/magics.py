@@ -91,6 +91,10 @@ def _is_python(text: str) -> bool:
     import ast
     import warnings
 
+    from audit.facts.python.extract import too_much
+
+    if too_much(text):
+        return False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -14,6 +14,7 @@ import msgspec
 from audit.documents.report import Report
 from audit.report.view import Rules
 from audit.safety.sanitize import json_text, unicode_text
+from audit.safety.texts import with_texts
 
 
 def render(report: Report, *, rules: Rules | None = None) -> str:
@@ -29,24 +30,9 @@ def dump(document: Any) -> str:
     try:
         data = _encoded(document)
     except UnicodeEncodeError:
-        data = _encoded(_encodable(document))
+        data = _encoded(with_texts(document, unicode_text))
     return json_text(msgspec.json.format(data, indent=2).decode()) + "\n"
 
 
 def _encoded(document: Any) -> bytes:
     return msgspec.json.encode(document, order="deterministic")
-
-
-def _encodable(value: Any) -> Any:
-    """The same document, Structs kept, without lone surrogates."""
-    match value:
-        case str():
-            return unicode_text(value)
-        case msgspec.Struct():
-            changed = {name: _encodable(getattr(value, name)) for name in value.__struct_fields__}
-            return msgspec.structs.replace(value, **changed)
-        case dict():
-            return {unicode_text(key): _encodable(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_encodable(item) for item in value]
-    return value

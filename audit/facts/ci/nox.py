@@ -7,6 +7,7 @@ import shlex
 from audit.facts.ci.steps import Collector
 from audit.facts.extracted import Extracted
 from audit.facts.model import CiStep
+from audit.facts.python.extract import too_much
 
 _MAX_CHARS = 500_000
 _RUNS = frozenset({"run", "run_always", "run_install"})
@@ -16,8 +17,8 @@ def read(text: str) -> Extracted:
     """Each function decorated as a session is a job; each call of `session.run` or `session.install` a
     step."""
     collector = Collector("nox", text)
-    if len(text) > _MAX_CHARS:
-        return Extracted(collector.facts(), f"longer than {_MAX_CHARS:,} characters")
+    if len(text) > _MAX_CHARS or too_much(text):
+        return Extracted(collector.facts(), "too much of it to be parsed")
     try:
         tree = ast.parse(text.removeprefix("\ufeff"))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

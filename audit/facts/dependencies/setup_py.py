@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from audit.facts.dependencies.line import is_project, normalise, parse_requirement
 from audit.facts.extracted import Extracted
 from audit.facts.model import DependencyFacts, Requirement
+from audit.facts.python.extract import too_much
 
 MAX_DEPTH = 20
 MAX_ITEMS = 5_000
@@ -31,12 +32,17 @@ _SCRIPT = re.compile(r"\s*([\w.-]+)\s*=\s*([\w.]+(?::[\w.]+)?)")
 
 @dataclass(slots=True)
 class _Module:
-    """What stands at the top of the module: the values of names, and its functions."""
+    """What stands at the top of the module: the values of names, and its functions.
+
+    `arguments`: a dictionary of keywords of `setup` that a function returns, for the `setup.py` of a repository of several
+    packages to pass on.
+    """
 
     values: dict[str, list[ast.expr]] = field(default_factory=dict)
     items: dict[str, dict[str, ast.expr]] = field(default_factory=dict)
     functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = field(default_factory=dict)
     setup: ast.Call | None = None
+    arguments: ast.Dict | None = None
     budget: int = MAX_ITEMS
 
 
@@ -44,14 +50,14 @@ def extract(text: str) -> Extracted:
     """The facts of a setup.py. Python 2 that today's parser refuses is read by patterns, and said to be
     partial."""
     text = text.removeprefix("\ufeff")
-    if len(text) > _MAX_CHARS:
-        return Extracted(DependencyFacts(declares=False), f"longer than {_MAX_CHARS:,} characters")
+    if len(text) > _MAX_CHARS or too_much(text):
+        return Extracted(DependencyFacts(declares=False), "too much of it to be parsed")
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return Extracted(_by_pattern(text), f"not today's Python ({type(error).__name__}): read by patterns")
     module = _survey(tree)
-    if module.setup is None:
+    if module.setup is None and module.arguments is None:
         return Extracted(DependencyFacts(declares=False))
     return Extracted(_Reader(module).facts())
 
@@ -67,6 +73,7 @@ def _survey(tree: ast.Module) -> _Module:
             module.functions[node.name] = node
             if any(_is_setup(s.value) for s in node.body if isinstance(s, ast.Expr)):
                 pending.extend(reversed(node.body))
+            module.arguments = module.arguments or _returned_arguments(node)
             continue
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             _assign(module, node)
@@ -86,6 +93,18 @@ def _is_setup(node: ast.expr) -> bool:
     function = node.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     return name == "setup"
+
+
+def _returned_arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.Dict | None:
+    """The dictionary that a function returns, where it holds keywords that only `setup` has."""
+    for statement in node.body:
+        value = statement.value if isinstance(statement, ast.Return) else None
+        if isinstance(value, ast.Dict) and any(
+            isinstance(key, ast.Constant) and key.value in ("python_requires", "install_requires")
+            for key in value.keys
+        ):
+            return value
+    return None
 
 
 def _assign(module: _Module, node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
@@ -123,6 +142,8 @@ class _Reader:
                 self.keywords[keyword.arg] = keyword.value
             else:  # setup(**options)
                 self.keywords.update(self._table(keyword.value))
+        if module.arguments is not None:
+            self.keywords = {**self._table(module.arguments), **self.keywords}
         self.includes: list[str] = []
         self.requirements: list[Requirement] = []
         self.invalid: list[tuple[str, int]] = []
@@ -243,11 +264,20 @@ class _Reader:
         parts: list[str] = []
         for value in node.values:
             inner = value.value if isinstance(value, ast.FormattedValue) else value
-            found = self._text(inner, depth + 1)
+            found = self._text(inner, depth + 1) or self._number(inner)
             if found is None:
                 return []
             parts.append(found[0])
         return [("".join(parts), node.lineno)]
+
+    def _number(self, node: ast.expr) -> Text | None:
+        """A number as it stands in a formatted string, given as it is or by a name that is assigned once."""
+        if isinstance(node, ast.Name):
+            values = self.module.values.get(node.id, [])
+            node = values[0] if len(values) == 1 else node
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            return str(node.value), node.lineno
+        return None
 
     def _binary(self, node: ast.BinOp, depth: int) -> list[Text]:
         if not isinstance(node.op, ast.Add):

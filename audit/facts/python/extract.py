@@ -31,6 +31,14 @@ from audit.facts.python.vocabulary import (
 _IGNORE = re.compile(r"#\s*ml-audit:\s*ignore\[([^\]\n]{1,200})\][ \t]*([^\n]{0,300})")
 _LOADS = frozenset("get getattr".split())
 _MAX_RECORDS = 20_000
+_MAX_IGNORES = 1_000
+_MAX_TOKENS = 250_000
+"""Most tokens that are parsed; the largest file of 16,000 in real repositories has 100,000."""
+# A word's characters as "a" ("?" stands for those that are not ASCII), blanks as " ", all else, one token each at most, as ".".
+_TOKEN_SHAPE = bytes(
+    0x61 if chr(byte).isalnum() or chr(byte) in "_?" else 0x20 if chr(byte).isspace() else 0x2E
+    for byte in range(256)
+)
 # `sorted(list(x))` sorts `x`, `len(list(x))` counts it: what stands between says nothing about how `x` is used.
 _WRAPPERS = frozenset({"list", "tuple"})
 _ORDER_BLIND = frozenset(
@@ -40,6 +48,8 @@ _ORDER_BLIND = frozenset(
 
 def extract(source: str) -> Extracted:
     """Facts of one Python source. Never raises: what `ast` refuses is read tolerantly and marked partial."""
+    if too_much(source):
+        return Extracted(None, f"more than {_MAX_TOKENS:,} tokens of Python: not parsed")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -60,14 +70,28 @@ def extract(source: str) -> Extracted:
     return Extracted(facts, f"only the first {_MAX_RECORDS} calls and strings were kept" if full else "")
 
 
+def too_much(source: str) -> bool:
+    """Whether a syntax tree of `source` could take more than some 250 MB: its tokens are counted, words in strings and comments too.
+
+    A token costs up to a kilobyte of tree: half a megabyte of `x;` takes half a gigabyte.
+    """
+    if len(source) <= _MAX_TOKENS:
+        return False
+    shape = source.encode("ascii", "replace").translate(_TOKEN_SHAPE)
+    return shape.count(b".") + shape.count(b" a") + shape.count(b".a") > _MAX_TOKENS
+
+
 def ignores(source: str) -> tuple[Ignore, ...]:
-    """Inline suppressions: `# ml-audit: ignore[rule, rule] reason`."""
+    """Inline suppressions: `# ml-audit: ignore[rule, rule] reason`; the first thousand of a file."""
     if "ml-audit:" not in source:
         return ()
     found = []
-    for match in _IGNORE.finditer(source):
+    line, position = 1, 0
+    for match in itertools.islice(_IGNORE.finditer(source), _MAX_IGNORES):
         rules = tuple(sorted(rule.strip() for rule in match[1].split(",") if rule.strip()))
-        found.append(Ignore(rules, match[2].strip(), source.count("\n", 0, match.start()) + 1))
+        line += source.count("\n", position, match.start())
+        position = match.start()
+        found.append(Ignore(rules, match[2].strip(), line))
     return tuple(found)
 
 
