@@ -1,7 +1,10 @@
 """The environment: what has to be installed, and whether anybody can install the same again."""
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+import msgspec
 
 from audit.documents.finding import Severity
 from audit.documents.place import Place
@@ -23,7 +26,7 @@ from audit.rules.imports import (
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, passed
 from audit.rules.sources import declared_twice, invalid_lines, package_index, vcs_commit
 from audit.rules.undeclared import undeclared
-from audit.rules.wording import OUTCOME_LIMIT, capped, listed
+from audit.rules.wording import capped, counted, listed
 from audit.signals.repository import Repository
 
 _METADATA = (Kind.PYPROJECT, Kind.SETUP_PY, Kind.SETUP_CFG)
@@ -53,12 +56,12 @@ def manifest(context: Context) -> Iterable[Outcome]:
         yield failed(
             f"No manifest declares the dependencies ({listed(tuple(uses), 5) or 'those of the notebooks'}); install commands stand only in {where}.",
             *capped([*(each.place for each in said[:2]), *evidence]),
-            severity=Severity.WARNING,
         )
     else:
         yield failed(
             f"Nothing declares the packages that the code imports: {listed(tuple(uses), 6) or 'those of the notebooks'}.",
             *evidence,
+            severity=Severity.CRITICAL,
         )
 
 
@@ -71,8 +74,8 @@ def lock(context: Context) -> Iterable[Outcome]:
         yield passed("A lock records the exact version of every package.", *capped(evidence))
     elif state == "partial":
         yield failed(
-            "A lock covers only a part of what is installed"
-            + (f" ({evidence[0].path})." if evidence else "."),
+            "Exact versions are recorded for a part of what is installed"
+            + (f" ({listed(tuple(dict.fromkeys(each.path for each in evidence)), 3)})." if evidence else "."),
             *capped(evidence),
             severity=Severity.INFO,
         )
@@ -90,9 +93,8 @@ def critical_pinned(context: Context) -> Iterable[Outcome]:
         yield not_applicable("No package that the numbers depend on is declared or imported.")
         return
     stated = by_name(declarations(context.repository))
-    locks = locked(context.repository)
     good: list[str] = []
-    loose: list[Outcome] = []
+    loose: list[_Loose] = []
     for name, package in sorted(packages.items()):
         rows = [each for each in stated.get(name, ()) if not each.moves]
         open_rows = [each for each in rows if not _is_one_version(each.requirement)]
@@ -101,17 +103,11 @@ def critical_pinned(context: Context) -> Iterable[Outcome]:
         elif package.exact or (rows and not open_rows):
             good.append(name)
         elif open_rows:
-            outcome = _loose(context.repository, name, rows, open_rows, locks.get(name))
-            if outcome is None:
+            found = _loose(context.repository, name, rows, open_rows)
+            loose += found
+            if not found:
                 good.append(name)
-            else:
-                loose.append(outcome)
-    yield from loose[:OUTCOME_LIMIT]
-    if len(loose) > OUTCOME_LIMIT:
-        yield failed(
-            f"{len(loose) - OUTCOME_LIMIT} further packages that the numbers depend on are not pinned.",
-            key="more",
-        )
+    yield from _by_manifest(loose, locked(context.repository))
     if good and not loose:
         yield passed(f"Pinned or locked: {listed(good, 8)}.")
     elif not loose:
@@ -126,14 +122,20 @@ def _is_one_version(requirement: Requirement) -> bool:
     return requirement.exact or bool(whole)
 
 
+class _Loose(msgspec.Struct, frozen=True):
+    """A declaration that leaves the version open. `kind`: "list" (a file that is installed from), "side" (such a file of an example, or an
+    extra), "metadata" (a range where a range is right), "beside" (another file, `pinned`, has the version)."""
+
+    name: str
+    row: Declaration
+    kind: str
+    pinned: str = ""
+
+
 def _loose(
-    repository: Repository,
-    name: str,
-    rows: list[Declaration],
-    open_rows: list[Declaration],
-    lock_entry: tuple[str, str] | None,
-) -> Outcome | None:
-    """The finding about a package that is not one version everywhere; None where metadata gives a range and a list beside it the version."""
+    repository: Repository, name: str, rows: list[Declaration], open_rows: list[Declaration]
+) -> list[_Loose]:
+    """One a manifest that leaves the version of a package open; none where metadata gives a range and a list beside it the version."""
 
     def is_metadata(each: Declaration) -> bool:
         return repository.kinds.get(each.path) in _METADATA
@@ -141,33 +143,77 @@ def _loose(
     lists = [each for each in open_rows if not is_metadata(each)]
     pinned = next((each for each in rows if _is_one_version(each.requirement)), None)
     if pinned is not None and not lists:
-        return None
+        return []
     main = [each for each in lists or open_rows if not each.requirement.group] or lists or open_rows
-    first = main[0]
-    where = first.at
-    message = f"{where} asks for {first.said}, and no lock file says which version gave the results."
-    if pinned is not None:
-        message = f"{where} asks for {first.said}, while {pinned.at} pins it: who installs from {first.path} gets another version."
-    version = f"`{name}==VERSION`, the version that the results were made with"
-    if lock_entry is not None:
-        version = f"`{name}=={lock_entry[0]}`, as {lock_entry[1]} has it"
-    advice = f"Write {version}."
-    if not lists:
-        advice = (
-            "A range is right for a package's metadata: record the exact version beside it, in a lock file (`uv lock`) "
-            f"or a constraints file with {version}."
+    first_of_each = {each.path: each for each in reversed(main)}
+    found = []
+    for path, row in sorted(first_of_each.items()):
+        side = bool(row.requirement.group) or is_example_path(path)
+        kind = "metadata" if not lists else "beside" if pinned is not None else "side" if side else "list"
+        found.append(_Loose(name, row, kind, pinned.at if pinned is not None else ""))
+    return found
+
+
+def _by_manifest(loose: list[_Loose], locks: dict[str, tuple[str, str]]) -> Iterator[Outcome]:
+    """One finding a manifest and kind, since a person mends a manifest in one go; where many manifests have the same fault, the rest in one."""
+    groups: dict[tuple[str, str], list[_Loose]] = defaultdict(list)
+    for each in sorted(loose, key=lambda each: (_KINDS[each.kind], each.row.path.count("/"), each.row.path)):
+        groups[each.kind, each.row.path].append(each)
+    for kind in _KINDS:
+        of_kind = [found for (its_kind, _), found in groups.items() if its_kind == kind]
+        for found in of_kind[:_MANIFESTS]:
+            yield _open_versions(kind, found, locks)
+        if rest := of_kind[_MANIFESTS:]:
+            paths = [found[0].row.path for found in rest]
+            names = sorted({each.name for found in rest for each in found})
+            verb = "leaves" if len(paths) == 1 else "leave"
+            yield failed(
+                f"{counted(len(paths), 'further manifest')} {verb} the version of {listed(names, 6)} open as well.",
+                *capped(Place(path) for path in paths),
+                fix="Write the versions that the results were made with.",
+                key=f"more {kind}",
+                severity=None if kind == "list" else Severity.INFO,
+            )
+
+
+_KINDS = {"list": 0, "beside": 1, "metadata": 2, "side": 3}
+_MANIFESTS = 5
+"""Manifests with open versions that are told one by one, of each kind."""
+
+
+def _open_versions(kind: str, found: list[_Loose], locks: dict[str, tuple[str, str]]) -> Outcome:
+    """The finding about the open versions of one manifest."""
+    found = sorted(found, key=lambda each: (each.row.requirement.line, each.name))
+    path, single = found[0].row.path, len(found) == 1
+    where = found[0].row.at if single else path
+    message = f"{where} asks for {listed([each.row.said for each in found], 6)}"
+    if kind == "beside":
+        pins = listed(list(dict.fromkeys(each.pinned for each in found)), 3)
+        message += (
+            f", while {pins} {'pins it' if single else 'pin them'}: "
+            f"who installs from {path} gets {'another version' if single else 'other versions'}."
         )
-    lesser = (
-        not lists
-        or pinned is not None
-        or all(each.requirement.group or is_example_path(each.path) for each in main)
+    else:
+        message += f", and no lock file says which {'version' if single else 'versions'} gave the results."
+    known = {each.name: locks[each.name] for each in found if each.name in locks}
+    pinned = listed([f"`{name}=={known[name][0] if name in known else 'VERSION'}`" for name in dict.fromkeys(each.name for each in found)], 4)  # fmt: skip
+    source = (
+        f"as {listed(sorted({file for _, file in known.values()}), 2)} has it"
+        if len(known) == len(found)
+        else f"the {'version' if single else 'versions'} that the results were made with"
     )
+    advice = f"Write {pinned}, {source}."
+    if kind == "metadata":
+        advice = (
+            "A range is right for a package's metadata: record the exact versions beside it, in a lock file (`uv lock`) "
+            f"or a constraints file with {pinned}, {source}."
+        )
     return failed(
         message,
-        *capped(each.place for each in main),
+        *capped((Place(path, each.row.requirement.line or None, each.row.said) for each in found), 10),
         fix=advice,
-        key=name,
-        severity=Severity.INFO if lesser else None,
+        key=kind,
+        severity=None if kind == "list" else Severity.INFO,
     )
 
 
@@ -216,11 +262,23 @@ def base_image(context: Context) -> Iterable[Outcome]:
     if not images:
         yield not_applicable("No container definition names a base image.")
         return
-    loose = [
-        (path, image) for path, image in images if not image.digest and "$" not in image.image + image.tag
-    ]
-    for path, image in loose[:OUTCOME_LIMIT]:
-        yield _by_tag(path, image)
+    loose: dict[str, list[tuple[str, BaseImage]]] = defaultdict(list)
+    for path, image in images:
+        name = f"{image.image}:{image.tag}" if image.tag else image.image
+        if not image.digest and not _TEMPLATE.search(name):
+            loose[name].append((path, image))
+    moving = {name: uses for name, uses in loose.items() if _moves(uses[0][1])}
+    for name, uses in moving.items():
+        yield failed(
+            f"{uses[0][0]}:{uses[0][1].line} builds on {name}{'' if uses[0][1].tag else ' without a tag'}, which is another image after each release.",
+            *capped(Place(path, image.line) for path, image in uses),
+            fix=_digest(name),
+            key=name,
+            severity=Severity.WARNING,
+        )
+    tagged = {name: uses for name, uses in loose.items() if name not in moving}
+    if tagged:
+        yield _by_tag(tagged)
     if not loose:
         yield passed(
             "Every base image is named by its digest, or by a variable that is set outside.",
@@ -228,32 +286,51 @@ def base_image(context: Context) -> Iterable[Outcome]:
         )
 
 
-def _by_tag(path: str, image: BaseImage) -> Outcome:
-    place = Place(path, image.line)
-    key = f"{image.image}:{image.tag}"
-    fix = f"Add the digest: `{image.image}{':' + image.tag if image.tag else ''}@sha256:…` (`docker buildx imagetools inspect` prints it)."
-    if not image.tag or image.tag == "latest" or image.tag.endswith("-latest"):
-        return failed(
-            f"{path}:{image.line} builds on {image.image}{':' + image.tag if image.tag else ' without a tag'}, which is another image after each release.",
-            place, fix=fix, key=key, severity=Severity.WARNING,
-        )  # fmt: skip
+_TEMPLATE = re.compile(r"[${}<>]")
+"""What stands in an image's name where something else fills it in."""
+
+_MOVING_TAG = re.compile(
+    r"(?:^|[-_.])(?:latest|nightly|edge|main|master|dev|devel|develop|stable|rolling|current)(?:$|[-_.](?!\d))"
+    r"|^(?:main|master|nightly|latest)[-_.]"
+)
+
+
+def _moves(image: BaseImage) -> bool:
+    """Whether the tag follows releases or a branch; "devel" beside a version is a flavour of that version."""
+    return not image.tag or bool(
+        _MOVING_TAG.search(image.tag) and not re.search(r"\d+\.\d+.*devel", image.tag)
+    )
+
+
+def _digest(name: str) -> str:
+    return f"Add the digest: `{name}@sha256:…` (`docker buildx imagetools inspect` prints it)."
+
+
+def _by_tag(tagged: dict[str, list[tuple[str, BaseImage]]]) -> Outcome:
+    """One finding about all images that are named by a tag of one version: the same habit everywhere."""
+    places = [Place(path, image.line, name) for name, uses in tagged.items() for path, image in uses]
+    names = list(tagged)
+    if len(places) == 1:
+        said = f"{places[0].path}:{places[0].line} builds on {names[0]}"
+    else:
+        said = f"{counted(len({place.path for place in places}), 'container definition')} build on {listed(names, 4)}"
     return failed(
-        f"{path}:{image.line} builds on {image.image}:{image.tag}: a tag can be moved to another image, a digest cannot.",
-        place,
-        fix=fix,
-        key=key,
+        f"{said}: a tag can be moved to another image, a digest cannot.",
+        *capped(places, 8),
+        fix=_digest(names[0]),
+        key=names[0] if len(names) == 1 else "tags",
     )
 
 
 RULES = (
     Rule(
         "environment.manifest",
-        Severity.CRITICAL,
+        Severity.WARNING,
         "Dependencies are declared",
         "Without a list of packages everybody has to guess what to install, and the first run fails on an import.",
         "Declare every imported package in pyproject.toml, requirements.txt or environment.yml.",
         "environment",
-        4,
+        5,  # as much as loose pins, no lock and undeclared imports together: who declares something is never worse off
         "requirements.txt lists torch and numpy.",
         "train.py imports torch; no file declares it.",
         manifest,

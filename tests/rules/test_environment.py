@@ -4,6 +4,7 @@ from audit.documents.finding import Severity, Status
 from audit.documents.place import Place
 from audit.documents.signals import CriticalDependency, Signal
 from audit.facts.model import DocsFacts, Requirement
+from audit.rules.environment import RULES
 from tests.rules.factory import bodies, context, failures, outcomes, pinned, status, unpinned
 
 TORCH = {"train.py": "import torch\nimport numpy as np\n\nif __name__ == '__main__':\n    print(torch, np)\n"}
@@ -21,7 +22,7 @@ def test_a_manifest() -> None:
 def test_imports_without_any_manifest() -> None:
     (outcome,) = outcomes("environment.manifest", context(TORCH))
     assert outcome.message == "Nothing declares the packages that the code imports: numpy and torch."
-    assert (outcome.severity, outcome.evidence[0]) == (None, Place("train.py", 2))
+    assert (outcome.severity, outcome.evidence[0]) == (Severity.CRITICAL, Place("train.py", 2))
 
 
 def test_install_commands_in_documents_are_less_than_a_manifest() -> None:
@@ -29,7 +30,7 @@ def test_install_commands_in_documents_are_less_than_a_manifest() -> None:
     (outcome,) = outcomes(
         "environment.manifest", bodies(context({**TORCH, "README.md": "x"}), facts={"README.md": facts})
     )
-    assert outcome.severity is Severity.WARNING
+    assert outcome.severity is None
     assert outcome.message.endswith("install commands stand only in README.md.")
 
 
@@ -38,7 +39,13 @@ def test_a_readme_that_installs_the_project_itself_declares_nothing() -> None:
     (outcome,) = outcomes(
         "environment.manifest", bodies(context({**TORCH, "README.md": "x"}), facts={"README.md": facts})
     )
-    assert outcome.severity is None
+    assert outcome.severity is Severity.CRITICAL
+
+
+def test_no_manifest_costs_at_least_what_loose_ones_can_cost() -> None:
+    points = {each.id: each.points for each in RULES}
+    loose = ("environment.lock", "environment.critical_pinned", "environment.undeclared_imports")
+    assert points["environment.manifest"] >= sum(points[each] for each in loose)
 
 
 def test_the_standard_library_needs_no_manifest() -> None:
@@ -63,18 +70,46 @@ def test_locks() -> None:
 # Critical packages
 
 
-def test_each_package_without_one_version_is_a_finding() -> None:
+def test_packages_that_one_file_leaves_open_are_one_finding() -> None:
     given = context(
-        {"requirements.txt": "torch>=2.0\nnumpy\nscipy==1.11.0\n"},
-        critical_dependencies={"torch": unpinned(">=2.0"), "numpy": unpinned(), "scipy": pinned("1.11.0")},
+        {
+            "requirements.txt": "torch>=2.0\nnumpy\nscipy==1.11.0\n",
+            "requirements-eval.txt": "datasets\nnumpy\n",
+        },
+        critical_dependencies={
+            "torch": unpinned(">=2.0"),
+            "numpy": unpinned(),
+            "scipy": pinned("1.11.0"),
+            "datasets": unpinned(),
+        },
     )
-    found = outcomes("environment.critical_pinned", given)
-    assert [each.message for each in found] == [
-        "requirements.txt:2 asks for numpy without a version, and no lock file says which version gave the results.",
-        "requirements.txt:1 asks for torch>=2.0, and no lock file says which version gave the results.",
-    ]
-    assert [each.key for each in found] == ["numpy", "torch"]
-    assert all(each.severity is None for each in found)
+    evaluation, whole = outcomes("environment.critical_pinned", given)
+    assert (
+        whole.message
+        == "requirements.txt asks for torch>=2.0 and numpy without a version, and no lock file says which versions gave the results."
+    )
+    assert whole.evidence == (
+        Place("requirements.txt", 1, "torch>=2.0"),
+        Place("requirements.txt", 2, "numpy without a version"),
+    )
+    assert whole.fix is not None
+    assert (
+        whole.fix.text
+        == "Write `torch==VERSION` and `numpy==VERSION`, the versions that the results were made with."
+    )
+    assert evaluation.evidence[0].path == "requirements-eval.txt"
+    assert "datasets without a version and numpy without a version" in evaluation.message
+    assert (whole.severity, evaluation.severity) == (None, None)
+
+
+def test_many_manifests_of_one_habit_end_in_one_finding() -> None:
+    files = {f"{name}/requirements.txt": "torch\n" for name in "abcdefgh"}
+    found = outcomes(
+        "environment.critical_pinned", context(files, critical_dependencies={"torch": unpinned()})
+    )
+    assert len(found) == 6
+    assert found[-1].message == "3 further manifests leave the version of torch open as well."
+    assert found[-1].evidence == tuple(Place(f"{name}/requirements.txt") for name in "fgh")
 
 
 def test_a_range_and_a_lock_that_covers_it_are_locked() -> None:
@@ -116,7 +151,8 @@ def test_two_lists_of_which_one_pins() -> None:
 def test_condas_three_part_version_is_one_version() -> None:
     files = {"environment.yml": "dependencies:\n  - pytorch=1.7.0\n  - numpy=1.19\n"}
     given = context(files, critical_dependencies={"torch": unpinned("=1.7.0"), "numpy": unpinned("=1.19")})
-    assert [each.key for each in outcomes("environment.critical_pinned", given)] == ["numpy"]
+    (outcome,) = outcomes("environment.critical_pinned", given)
+    assert outcome.message.startswith("environment.yml:3 asks for numpy=1.19, ")
 
 
 def test_a_package_that_is_only_imported_is_the_matter_of_another_rule() -> None:
@@ -372,6 +408,36 @@ def test_base_images() -> None:
         found[0].message
         == "Dockerfile:1 builds on pytorch/pytorch:latest, which is another image after each release."
     )
+
+
+@pytest.mark.parametrize(
+    ("image", "moves"),
+    [
+        ("pytorch/pytorch:nightly-devel-cuda10.0-cudnn7", True),
+        ("org/app:main", True),
+        ("org/app:main-base", True),
+        ("org/app:cuda12-latest", True),
+        ("org/app", True),
+        ("nvidia/cuda:12.6.3-cudnn-devel-ubuntu22.04", False),
+        ("pytorch/pytorch:2.4.1-cuda12.1-cudnn9-devel", False),
+        ("nvcr.io/nvidia/pytorch:24.02-py3", False),
+        ("python:3.11-slim", False),
+    ],
+)
+def test_tags_that_follow_releases_or_a_branch(image: str, moves: bool) -> None:
+    (outcome,) = outcomes("environment.base_image", context({"Dockerfile": f"FROM {image}\n"}))
+    assert outcome.severity is (Severity.WARNING if moves else None)
+
+
+def test_images_by_tag_are_one_finding_and_templates_none() -> None:
+    files = {
+        "Dockerfile": "FROM python:3.11\n",
+        "docker/Dockerfile.dev": "FROM ubuntu:22.04\n",
+        "ci/Dockerfile": "FROM org/base:{{ tag }}\n",
+    }
+    (outcome,) = outcomes("environment.base_image", context(files))
+    assert outcome.message.startswith("2 container definitions build on ")
+    assert {each.path for each in outcome.evidence} == {"Dockerfile", "docker/Dockerfile.dev"}
 
 
 def test_base_images_by_digest_and_none() -> None:
