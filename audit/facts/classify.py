@@ -9,6 +9,7 @@ from audit.facts.kinds import Kind
 _NAMES: Final[dict[str, Kind]] = {
     "pyproject.toml": Kind.PYPROJECT,
     "setup.py": Kind.SETUP_PY,
+    "__setup__.py": Kind.SETUP_PY,
     "setup.cfg": Kind.SETUP_CFG,
     "pipfile": Kind.PIPFILE,
     "uv.lock": Kind.LOCK,
@@ -255,8 +256,10 @@ def _environment(folders: str, name: str, extension: str) -> Kind | None:
             return Kind.LOCK
         if _REQUIREMENTS.fullmatch(name):
             return Kind.REQUIREMENTS
-        folder = folders.rpartition("/")[2]
-        if folder in _REQUIREMENT_FOLDERS and not name.startswith(("readme", "license")):
+        above = folders.split("/")
+        if (above[-1] in _REQUIREMENT_FOLDERS or "requirements" in above[:-1]) and not name.startswith(
+            ("readme", "license")
+        ):
             return Kind.REQUIREMENTS
     elif extension in ("yml", "yaml"):
         if _CONDA_LOCK.fullmatch(name):

@@ -18,7 +18,7 @@ CASES = {
         "requirements/gpu.in requirements.lock reqs.txt req.txt constraints.txt constraints-cpu.txt "
         "a/b/requirements.txt requirments.txt Requirements.txt requirements requirements2.txt "
         "requirements.cpu.txt devrequirements.txt .github/analytics/requirements.txt "
-        "docs/requirements.txt dependencies.txt"
+        "docs/requirements.txt dependencies.txt requirements/pytorch/extra.txt"
     ),
     Kind.PYPROJECT: "pyproject.toml sub/pyproject.toml",
     Kind.SETUP_PY: "setup.py pkg/setup.py",

@@ -1,5 +1,6 @@
 """What an install command asks for: pip, conda, uv, Poetry, PDM and Pipenv lines as requirements."""
 
+import re
 from collections.abc import Sequence
 
 from audit.facts.commands.lexer import Word
@@ -29,6 +30,8 @@ _CONDA_VALUES = options(
     " --default-packages --clone --experimental-solver --channel-priority --freeze"
 )
 _EDITABLE = frozenset({"-e", "--editable"})
+_BUNDLE = re.compile(r"-[qUvIH]+([a-zA-Z])")
+"""Short options in one word, as in `-qr requirements.txt`: the last of them may take the next word."""
 _PIP = frozenset({"pip", "pip2", "pip3", "pipx", "pip-sync"})
 _CONDA = frozenset({"conda", "mamba", "micromamba", "conda.exe"})
 
@@ -69,6 +72,8 @@ def _pip(words: Sequence[Word], source: str) -> list[Requirement]:
         word = words[at]
         at += 1
         option, equals, value = word.text.partition("=")
+        if bundle := _BUNDLE.fullmatch(option):
+            option = f"-{bundle[1]}"
         if option in _EDITABLE:
             if not equals and at < len(words):
                 word, value = words[at], words[at].text
@@ -82,7 +87,8 @@ def _pip(words: Sequence[Word], source: str) -> list[Requirement]:
 
 
 def _append(found: list[Requirement], text: str, line: int, source: str, *, editable: bool = False) -> None:
-    if is_project(text) or "{{" in text or text.startswith(("$", "<")):
+    is_file = text.lower().endswith((".txt", ".in"))  # named without the -r that it lacks
+    if is_file or is_project(text) or "{{" in text or text.startswith(("$", "<")):
         return
     requirement = parse_requirement(text, line, source=source, editable=editable)
     if requirement is not None:

@@ -225,6 +225,13 @@ def test_installs_become_requirements() -> None:
     assert not any("secret" in r.url for r in script.requirements)
 
 
+def test_files_of_requirements_are_no_packages() -> None:
+    script = read_script(
+        "pip install -qr requirements.txt comet-ml\npip install -Uqe ./libs/mine\npip install requirements.txt\n"
+    )
+    assert [each.name for each in script.requirements] == ["comet-ml", "mine"]
+
+
 def test_bounds() -> None:
     script = read_script("echo\n" * 10_000)
     assert len(script.commands) == 5_000

@@ -335,3 +335,22 @@ def test_never_raises(extractor: Extractor, text: str) -> None:
 def test_deep_nesting_ends(text: str) -> None:
     for extractor in ALL:
         extractor(text)
+
+
+def test_setup_py_whose_version_is_put_together_from_numbers() -> None:
+    text = (
+        "from setuptools import setup\nMAJOR = 3\nMINOR = 7\n"
+        "setup(name='x', python_requires=f'>={MAJOR}.{MINOR}')\n"
+    )
+    assert facts(setup_py.extract(text)).python == ">=3.7"
+
+
+def test_keywords_of_setup_that_a_function_returns() -> None:
+    text = "def setup_args():\n    return {'name': 'x', 'python_requires': '>=3.10', 'install_requires': ['torch>=2']}\n"
+    found = facts(setup_py.extract(text))
+    assert (found.name, found.python, [each.name for each in found.requirements]) == (
+        "x",
+        ">=3.10",
+        ["torch"],
+    )
+    assert facts(setup_py.extract("def settings():\n    return {'name': 'x'}\n")).name == ""
