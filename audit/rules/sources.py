@@ -12,7 +12,7 @@ from audit.facts.kinds import Kind
 from audit.facts.model import Requirement
 from audit.rules.imports import Declaration, declarations, installs_itself, locked, normalise
 from audit.rules.rule import Context, Outcome, failed, not_applicable, passed
-from audit.rules.wording import OUTCOME_LIMIT, capped
+from audit.rules.wording import OUTCOME_LIMIT, capped, counted
 from audit.signals.repository import Repository
 
 # Contradictions ----------------------------------------------------------------------------------------------------
@@ -143,7 +143,10 @@ def vcs_commit(context: Context) -> Iterable[Outcome]:
         for each in reversed(addressed)
         if not each.requirement.commit and each.requirement.name not in locks
     }
-    outcomes = [_without_commit(each, repository) for each in reversed(loose.values())]
+    groups: dict[tuple[str, str], list[Declaration]] = defaultdict(list)
+    for each in reversed(loose.values()):
+        groups[each.requirement.name, _repository_of(each.requirement.url)].append(each)
+    outcomes = [_without_commit(group, repository) for group in groups.values()]
     yield from outcomes[:OUTCOME_LIMIT]
     if len(outcomes) > OUTCOME_LIMIT:
         yield failed(
@@ -157,18 +160,29 @@ def vcs_commit(context: Context) -> Iterable[Outcome]:
         )
 
 
-def _without_commit(each: Declaration, repository: Repository) -> Outcome:
-    requirement = each.requirement
-    tagged = _TAG.search(requirement.url) is not None
+def _repository_of(address: str) -> str:
+    """The repository that an address names: without transport, branch or fragment."""
+    bare = re.sub(r"^(?:git\+)?(?:[a-z+]+://)?(?:[^/@]+@)?", "", address.lower().partition("#")[0])
+    return bare.partition("@")[0].removesuffix("/").removesuffix(".git").replace(":", "/", 1)
+
+
+def _without_commit(group: list[Declaration], repository: Repository) -> Outcome:
+    """The finding about one dependency, in however many files it stands."""
+    first = group[0]
+    requirement = first.requirement
+    tagged = all(_TAG.search(each.requirement.url) for each in group)
     how = (
         "by a tag, which can be moved"
         if tagged
         else "without a commit, so it is whatever the branch holds on that day"
     )
-    lesser = tagged or each.path in repository.containers or is_example_path(each.path)
+    lesser = tagged or all(each.path in repository.containers or is_example_path(each.path) for each in group)
+    address = requirement.url.partition("#")[0][:120]
+    more = len({each.path for each in group}) - 1
+    others = f", and so {'does' if more == 1 else 'do'} {counted(more, 'other file')}" if more else ""
     return failed(
-        f"{each.at} installs {requirement.name} from {requirement.url[:120]} {how}.",
-        each.place,
+        f"{first.at} installs {requirement.name} from {address} {how}{others}.",
+        *capped((each.place for each in group), 10),
         key=requirement.name,
         fix="Append `@` and the 40 characters of the commit to the address.",
         severity=Severity.INFO if lesser else None,

@@ -358,6 +358,20 @@ def test_addresses_without_a_commit() -> None:
     )
 
 
+def test_one_address_in_many_files_is_one_finding() -> None:
+    files = {
+        "a/requirements.txt": "git+https://github.com/org/logger#egg=logger\n",
+        "b/requirements.txt": "logger @ git+https://github.com/org/logger.git\n",
+        "c/requirements.txt": "git+ssh://git@github.com/org/logger.git@main\n",
+    }
+    (outcome,) = outcomes("environment.vcs_commit", context(files))
+    assert outcome.message == (
+        "a/requirements.txt:1 installs logger from git+https://github.com/org/logger without a commit, "
+        "so it is whatever the branch holds on that day, and so do 2 other files."
+    )
+    assert [each.path for each in outcome.evidence] == list(files)
+
+
 def test_addresses_with_a_commit_and_no_addresses() -> None:
     good = context({"requirements.txt": f"git+https://github.com/org/pinned@{COMMIT}\n"})
     assert status("environment.vcs_commit", good) is Status.PASS
