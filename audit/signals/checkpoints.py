@@ -212,6 +212,8 @@ def resume(repository: Repository, path: TrainingPath) -> Signal[bool]:
 
 def _resumes(path: TrainingPath, file: str, call: Call) -> bool:
     receiver, _, last = call.name.rpartition(".")
+    if last in ("Estimator", "TPUEstimator") and receiver.startswith("tensorflow"):
+        return True  # an estimator takes up what its model_dir holds
     if re.search(r"(load|restore|resume|restart)\w*checkpoint|load_ckpt|auto_resume", last) and any(
         re.search(r"optim", word, re.I) for word in (*call.args, *call.kwargs)
     ):

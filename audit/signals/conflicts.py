@@ -17,7 +17,7 @@ from audit.signals.repository import Repository
 from audit.signals.training_path import TrainingPath, resolve_target
 
 _SAID = re.compile(
-    r"\b(?:default(?:s? to| is| value is| value)?\s*[:=]?\s*|defaults to\s+)"
+    r"(?<!paper )\b(?:default(?:s? to| is| value is| value)?\s*[:=]?\s*|defaults to\s+)"
     r"(None|True|False|'[^']{1,60}'|\"[^\"]{1,60}\"|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?=[\s)\],;.]|$)",
     re.I,
 )
@@ -117,7 +117,7 @@ def _is_no_choice(default: str, choices: str) -> bool:
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
         return False
     plain = (str, int, float)
-    if not isinstance(have, plain) or not isinstance(allowed, (list, tuple, set)):
+    if have == "" or not isinstance(have, plain) or not isinstance(allowed, (list, tuple, set)):
         return False
     return bool(allowed) and all(type(each) is type(have) for each in allowed) and have not in allowed
 
@@ -173,9 +173,17 @@ def _meant(
         for target in resolve_target(repository, path.graph, command, file)
     }
     chosen = [option for option in options if option.path in run]
-    if chosen:
-        return chosen
-    return options if is_flag and len(options) == 1 else []
+    if not chosen and is_flag and len(options) == 1:
+        folder = file.rpartition("/")[0]
+        chosen = [option for option in options if not folder or option.path.startswith(folder + "/")]
+    # A script that builds its options elsewhere may define the same one with the default that is told.
+    elsewhere = {path for path in run if not _defines(repository, path)}
+    return [] if elsewhere else chosen
+
+
+def _defines(repository: Repository, path: str) -> bool:
+    facts = repository.code.get(path)
+    return facts is None or any(call.name.rpartition(".")[2] == "add_argument" for call in facts.calls)
 
 
 # Hydra ------------------------------------------------------------------------------------------------------------

@@ -34,7 +34,16 @@ _PLAIN_BASES = frozenset(
 _FAMILY = 60
 _HOOKS = frozenset({"forward", "call", "setup", "run", "main"})
 _LOADERS = frozenset(
-    {"import_module", "getattr", "globals", "eval", "__import__", "instantiate", "instantiate_from_config"}
+    {
+        "import_module",
+        "getattr",
+        "globals",
+        "eval",
+        "__import__",
+        "instantiate",
+        "instantiate_from_config",
+        "run",
+    }
 )
 
 
@@ -356,9 +365,8 @@ class CallGraph:
                         n for name in self._file(module).imported.values() if (n := self.lookup(name, module))
                     ]
         elif call.name.endswith("app.run") and not call.args and "main" not in call.kwargs:
-            found += [
-                n for n in (self.lookup("main", path),) if n
-            ]  # TensorFlow's and absl's runners call `main`
+            # The runners of TensorFlow and absl call `main` without being given it.
+            found += [node for node in (self.lookup("main", path),) if node]
         elif last in ("globals", "eval"):
             found += self.top_level(path)
         elif last in ("import_module", "__import__", "instantiate", "instantiate_from_config"):

@@ -189,6 +189,9 @@ def dataloader_worker_seeding(repository: Repository, path: TrainingPath) -> Sig
             seeded.append(Place(file, call.line))
         elif "Fabric" in call.name and last == "seed_everything":
             seeded.append(Place(file, call.line, "Fabric seeds workers"))
+    for file, assign in path.reached.assigns():
+        if assign.target.endswith("['worker_init_fn']") and assign.value != "None":
+            seeded.append(Place(file, assign.line))
     if seeded:
         return Signal(True, tuple(seeded[:3]))
     if any(loop.kind == "hf_trainer" for loop in path.all_loops) and not loaders:
@@ -201,12 +204,11 @@ def _seeds_workers(call: Call, last: str, is_loader: bool) -> bool:
         return True
     if is_loader and call.kwargs.get("generator", "None") != "None":
         return True
-    if last == "seed_everything" and (
+    # Fabric's own method seeds workers unless told otherwise.
+    return last == "seed_everything" and (
         call.kwargs.get("workers") == "True"
         or call.name in ("fabric.seed_everything", "self.fabric.seed_everything")
-    ):
-        return True
-    return False
+    )
 
 
 _PIPELINES = frozenset({"tensorflow", "tensorflow_datasets", "grain", "seqio"})

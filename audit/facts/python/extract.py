@@ -487,6 +487,8 @@ class _Walk:
                 and type(node.args[1]) is not ast.Constant
                 and type(node.args[0]) is not ast.Constant
             )
+        if last.startswith("DEFINE_"):
+            return True
         if name.startswith(PREFIXES) or name.partition(".")[0] in ROOTS or last.endswith(ENDINGS):
             return True
         if last.startswith(("save", "_save")) and (node.args or node.keywords):
@@ -556,19 +558,21 @@ class _Walk:
         self, node: ast.Attribute, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
     ) -> None:
         value = node.value
-        kind = type(value)
         if type(value) is ast.Name:
             if value.id in CONFIG_RECEIVERS:
                 self.attributes.add(node.attr)
             elif value.id in self.aliases or value.id in ("self", "cls") or context[0] in _HANDED_ON:
                 self.refer(scope, dotted(node, self.aliases))
             return
-        if kind is ast.Attribute:
-            if value.attr in CONFIG_RECEIVERS:  # type: ignore[attr-defined]
+        if type(value) is ast.Attribute:
+            if value.attr in CONFIG_RECEIVERS:
                 self.attributes.add(node.attr)
-            inner = value.value  # type: ignore[attr-defined]
-            if type(inner) is ast.Name and inner.id in CONFIG_RECEIVERS:
-                self.attributes.add(node.attr)
+            inner = value.value
+            if type(inner) is ast.Name:
+                if inner.id in CONFIG_RECEIVERS:
+                    self.attributes.add(node.attr)
+                if inner.id in self.aliases:
+                    self.refer(scope, dotted(node, self.aliases))
         self.stack.append((value, scope, loops, test, ("attr", None), False))
 
     def subscript(self, node: ast.Subscript, scope: int, loops: int, test: _Test | None, *_: Any) -> None:

@@ -126,7 +126,7 @@ CONFIG_RECEIVERS: frozenset[str] = frozenset(
 CHECKPOINT_KEYS: frozenset[str] = frozenset(
     """
     optimizer optim optimizer_state optimizer_state_dict opt opt_state optimizers epoch step global_step
-    iteration iter iter_num steps epochs accelerator strategy state_dict model model_state model_state_dict
+    iteration iter iter_num steps epochs worker_init_fn accelerator strategy state_dict model model_state model_state_dict
     scheduler lr_scheduler scaler rng rng_state rng_states random_rng_state random_state torch_rng_state np_rng_state
     cuda_rng_state python_rng_state weights net network params seed ema best_acc trust_remote_code
     quantization_config load_in_4bit load_in_8bit
