@@ -104,6 +104,9 @@ BRINGS: dict[str, str] = {
     "pyaml": "pyyaml",
     "dvclive": "dvc pyyaml",
     "boto3": "botocore s3transfer jmespath",
+    "httpx": "httpcore anyio certifi idna h11",
+    "pydantic": "pydantic-core annotated-types typing-extensions",
+    "fire": "termcolor six",
     "plotly": "packaging",
 }
 """Distribution -> what it installs along with itself, from the metadata that the index shows for releases of the last years."""

@@ -12,7 +12,7 @@ from audit.facts.classify import is_docs_path, is_example_path, is_test_path
 from audit.facts.model import LockFacts, Requirement
 from audit.signals.knowledge import knowledge
 from audit.signals.repository import Repository
-from audit.signals.training_path import TrainingPath
+from audit.signals.training_path import Entry, TrainingPath
 
 _PYTHON_2 = frozenset(
     """
@@ -187,8 +187,11 @@ def outside_imports(repository: Repository, path: TrainingPath) -> dict[str, lis
     own = _own_names(repository)
     asked = _asked_for(repository)
     core = core_files(repository, path)
+    started = {entry.path for entry in _started(path)}
     found: dict[str, list[Use]] = defaultdict(list)
     for file, facts in repository.code.items():
+        if file.startswith(".") or "/." in file:
+            continue  # tools of a service, whose manifests are not looked at either
         side = (
             file not in core
             or is_example_path(file)
@@ -203,8 +206,9 @@ def outside_imports(repository: Repository, path: TrainingPath) -> dict[str, lis
                 continue
             if item.guarded or _is_asked(root, asked):
                 continue
-            optional = facts.scopes[item.scope].kind == "function"
-            found[name].append(Use(file, item.line, optional, side))
+            kind = facts.scopes[item.scope].kind
+            self_test = kind == "main" and file not in started
+            found[name].append(Use(file, item.line, kind == "function" or self_test, side or self_test))
     return {
         name: sorted(uses, key=lambda use: (use.optional, use.side, use.path.count("/"), use))
         for name, uses in sorted(found.items())
@@ -226,8 +230,7 @@ def core_files(repository: Repository, path: TrainingPath) -> frozenset[str]:
     Only imports that happen at once are followed: what a function imports, or a guard protects, waits until it is asked for.
     """
     modules = path.graph.modules
-    chosen = [*path.training, *(entry for entry in path.entries if entry.documented)] or path.evaluating
-    queue = [entry.path for entry in chosen]
+    queue = [entry.path for entry in _started(path)]
     queue += [file for file in repository.code if file.count("/") == 1 and file.endswith("/__init__.py")]
     queue += [
         file
@@ -255,6 +258,11 @@ def core_files(repository: Repository, path: TrainingPath) -> frozenset[str]:
                 if target is not None:
                     queue.append(target)
     return frozenset(seen)
+
+
+def _started(path: TrainingPath) -> list[Entry]:
+    """The entry points that somebody starts: those that train, and those that documents name; else those that evaluate."""
+    return [*path.training, *(entry for entry in path.entries if entry.documented)] or list(path.evaluating)
 
 
 def _import_name(module: str) -> str:

@@ -19,7 +19,7 @@ from audit.rules.imports import (
     outside_imports,
 )
 from audit.rules.rule import Context, Outcome, failed, not_applicable, passed
-from audit.rules.wording import OUTCOME_LIMIT, capped, counted, listed
+from audit.rules.wording import capped, counted, listed
 from audit.signals.imports import distributions_of
 from audit.signals.knowledge import knowledge
 from audit.signals.repository import Repository
@@ -37,15 +37,22 @@ def undeclared(context: Context) -> Iterable[Outcome]:
     given = _Given(repository)
     missing = [each for module, found in uses.items() if (each := _missing(module, found, given)) is not None]
     firm = [each for each in missing if each.kind == "firm"]
-    for each in firm[:OUTCOME_LIMIT]:
+    for each in firm if len(firm) <= _SINGLY else ():
         yield failed(
             f"{each.at} imports {each.said}, which no manifest declares.",
             *capped(use.place for use in each.uses),
-            fix=f"Declare {each.name} in the manifest, with the version that was used.",
+            fix=f"Declare {_declared([each])} in the manifest, with the version that was used.",
             key=each.name,
         )
-    if len(firm) > OUTCOME_LIMIT:
-        yield failed(f"{len(firm) - OUTCOME_LIMIT} further imported packages are not declared.", key="more")
+    if len(firm) > _SINGLY:
+        yield failed(
+            f"{counted(len(firm), 'package')} are imported and no manifest declares them: {listed([each.said for each in firm], 12)}.",
+            *capped(
+                (Place(each.uses[0].path, each.uses[0].line, f"imports {each.said}") for each in firm), 20
+            ),
+            fix="Declare them in the manifest of the part that imports them, with the versions that were used.",
+            key="many",
+        )
     for kind, sentence in _LESSER.items():
         group = [each for each in missing if each.kind == kind]
         if group:
@@ -54,6 +61,9 @@ def undeclared(context: Context) -> Iterable[Outcome]:
         number = counted(len(uses), "imported package")
         yield passed(f"{number} compared with the manifests: each is declared, or comes with one that is.")
 
+
+_SINGLY = 5
+"""Undeclared packages that are told one by one: of more, somebody writes a list in one go."""
 
 _LESSER = {
     "elsewhere": "imported, and only install commands outside of the manifests name",
@@ -65,11 +75,13 @@ _LESSER = {
 
 
 class _Missing(msgspec.Struct, frozen=True):
-    """An import that no manifest covers. `kind`: "firm", or one of `_LESSER`; `note`: what stands in for a declaration."""
+    """An import that no manifest covers. `kind`: "firm", or one of `_LESSER`; `known`: whether `name` is known to be a distribution, and not just
+    the import name; `note`: what stands in for a declaration."""
 
     name: str
     said: str
     kind: str
+    known: bool
     uses: tuple[Use, ...]
     note: str = ""
 
@@ -86,12 +98,22 @@ def _together(group: list[_Missing], sentence: str) -> Outcome:
     return failed(
         f"{names} {verb} {sentence} {'it' if single else 'them'}.",
         *capped((Place(each.uses[0].path, each.uses[0].line, f"imports {each.said}") for each in group), 10),
-        fix=f"Declare {listed([each.name for each in group], 8)}, as an extra where it is optional.",
+        fix=f"Declare {_declared(group)}, as an extra where it is optional.",
         key=" ".join(each.name for each in group),
         severity=None
         if any(each.kind == "brought" and each.name in _FRAMEWORKS for each in group)
         else Severity.INFO,
     )
+
+
+def _declared(group: list[_Missing]) -> str:
+    """What to declare: distributions by their names; of an import name that tells none, what provides it."""
+    named = [each.name for each in group if each.known]
+    unknown = [f"`{each.said}`" for each in group if not each.known]
+    parts = [listed(named, 8)] if named else []
+    if unknown:
+        parts.append(f"what provides {listed(unknown, 8)}")
+    return " and ".join(parts)
 
 
 _FRAMEWORKS = frozenset({"torch", "tensorflow", "jax"})
@@ -153,19 +175,25 @@ def _missing(module: str, uses: list[Use], given: _Given) -> _Missing | None:
     firm = tuple(use for use in uses if not use.optional)
     if not firm and (not critical or uses[0].side):
         return None
-    name = names[0]
-    said = name if normalise(module) == name else f"{module} (from {name})"
-    shown = firm or tuple(uses)
+    name, shown = names[0], firm or tuple(uses)
+    known = module in knowledge().distributions or critical
+    said = module if not known else name if normalise(module) == name else f"{module} (from {name})"
+    kind, note = _kind(names, firm, given)
+    if kind == "brought":
+        if not critical:
+            return None
+        note = f"{shown[0].path}, {note}"
+    return _Missing(name, said, kind, known, shown, note)
+
+
+def _kind(names: tuple[str, ...], firm: tuple[Use, ...], given: _Given) -> tuple[str, str]:
+    """The kind of a missing declaration, and what stands in for it."""
     brought = next((given.brought[each] for each in names if each in given.brought), "")
     if brought:
-        return (
-            _Missing(name, said, "brought", shown, f"{shown[0].path}, with {brought}") if critical else None
-        )
+        return "brought", f"with {brought}"
     elsewhere = next((each for name in names for each in given.elsewhere.get(name, ())), None)
     if elsewhere is not None:
-        return _Missing(name, said, "elsewhere", shown, elsewhere.at)
+        return "elsewhere", elsewhere.at
     if not firm:
-        return _Missing(name, said, "optional", shown)
-    if firm[0].side:
-        return _Missing(name, said, "side", shown)
-    return _Missing(name, said, "firm", shown)
+        return "optional", ""
+    return "side" if firm[0].side else "firm", ""

@@ -271,6 +271,38 @@ def test_a_check_of_the_version_is_no_question_whether_it_is_there() -> None:
     ]
 
 
+def test_an_import_name_that_tells_no_distribution_is_not_turned_into_one() -> None:
+    files = {"main.py": "import odd_Ext\nprint(odd_Ext)\n", "requirements.txt": "numpy\n"}
+    (outcome,) = outcomes("environment.undeclared_imports", context(files))
+    assert outcome.message == "main.py:1 imports odd_Ext, which no manifest declares."
+    assert outcome.fix is not None
+    assert (
+        outcome.fix.text == "Declare what provides `odd_Ext` in the manifest, with the version that was used."
+    )
+
+
+def test_many_undeclared_imports_are_one_finding() -> None:
+    names = ["torch", "pandas", "wandb", "timm", "gradio", "spacy"]
+    code = "".join(f"import {name}\n" for name in names) + "print(1)\n"
+    files = {"main.py": code, "README.md": "```\npython main.py\n```\n", "requirements.txt": "tqdm\n"}
+    (outcome,) = outcomes("environment.undeclared_imports", context(files))
+    assert outcome.message == (
+        "6 packages are imported and no manifest declares them: gradio, pandas, spacy, timm, torch and wandb."
+    )
+    assert (outcome.key, len(outcome.evidence)) == ("many", 6)
+
+
+def test_imports_of_a_services_tools_and_of_self_tests_do_not_count() -> None:
+    files = {
+        "train.py": "import torch\nimport scaler\n\nif __name__ == '__main__':\n    torch.manual_seed(scaler.SEED)\n",
+        "scaler.py": "SEED = 1\n\nif __name__ == '__main__':\n    from old_scaler import Scaler\n    print(Scaler)\n",
+        ".github/tools/report.py": "import pandas\nprint(pandas)\n",
+        "README.md": "```\npython train.py\n```\n",
+        "requirements.txt": "torch\n",
+    }
+    assert failures("environment.undeclared_imports", context(files)) == []
+
+
 def test_without_manifests_imports_are_not_compared() -> None:
     assert status("environment.undeclared_imports", context(TORCH)) is Status.NOT_APPLICABLE
 
