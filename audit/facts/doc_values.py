@@ -98,3 +98,52 @@ def _number(match: re.Match[str]) -> str:
         exponent = match["exponent"].replace("−", "-").replace("–", "-").lstrip("+")
         return f"{text}e{exponent}"
     return text + (match["unit"] or "")
+
+
+# Defaults -----------------------------------------------------------------------------------------------------------
+
+_LITERAL: Final = (
+    r"(?:`(?P<code>[^`\s,][^`\n]{0,60})`|'(?P<single>[^'\s,][^'\n]{0,60})'|\"(?P<double>[^\"\s,][^\"\n]{0,60})\""
+    r"|(?P<plain>[-+]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?:[eE][-+]?\d{1,3})?|True|False)(?![\w%/]|\.\d|,\d| ?[*×x^]|-\w))"
+)
+_SAYS_DEFAULT: Final = re.compile(
+    rf"(?<![\"'`\w])(?<!paper )default(?:s to|s| to| is| value is| value| of)?(?::|=)? ?{_LITERAL}",
+    re.IGNORECASE,
+)
+_FLAG: Final = re.compile(r"(?<![\w-])--[A-Za-z][\w-]{1,60}")
+_NAMED: Final = re.compile(
+    r"[ \t]{0,8}(?:[-*+]|\d{1,2}\.)[ \t]+\*{0,2}`(?:-\w,? )?(?P<name>-{0,2}[A-Za-z][\w-]{1,60})`"
+)
+_SET_BY_DEFAULT: Final = re.compile(r"\bby default\b[^.;`]{0,40}`", re.IGNORECASE)
+_FLAG_WITH_VALUE: Final = re.compile(r"`(?P<flag>--[A-Za-z][\w-]{1,60})[ =](?P<value>[^\s`]{1,60})`")
+
+
+def defaults_of_line(line: str) -> Iterator[tuple[str, str]]:
+    """(flag or name as written, default as literal text) where a line says what a setting's default is.
+
+    Only what one flag stands in front of (or a list item is about), and what "by default" is followed by: a line that speaks of several defaults
+    of one flag states none.
+    """
+    if "efault" not in line:
+        return
+    line = line[:2000]
+    if (said := _SET_BY_DEFAULT.search(line)) is not None:
+        sentence = re.split(r"[.;](?:\s|$)", line[said.start() :], maxsplit=1)[0]
+        for match in _FLAG_WITH_VALUE.finditer(sentence):
+            yield match["flag"], match["value"]
+        return
+    stated = list(_SAYS_DEFAULT.finditer(line))
+    if len(stated) != 1:
+        return
+    before = line[: stated[0].start()]
+    flags = list(dict.fromkeys(_FLAG.findall(before)))
+    item = _NAMED.match(line)
+    if item is not None and len(flags) < 2:
+        name = item["name"]
+    elif len(flags) == 1 and len(before) - before.rfind(flags[0]) < 200:
+        name = flags[0]
+    else:
+        return
+    found = stated[0]
+    value = next(found[group] for group in ("code", "single", "double", "plain") if found[group] is not None)
+    yield name, value if found["plain"] or found["code"] else repr(value)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from audit.facts.doc_values import values_of_line, values_of_row
+from audit.facts.doc_values import defaults_of_line, values_of_line, values_of_row
 from audit.facts.extracted import Extracted
 from audit.facts.model import Command, DocsFacts, Requirement
 
@@ -42,13 +42,17 @@ _UNSURE_LANGUAGES: Final = frozenset(
 )
 _PROMPT: Final = re.compile(r"^[ \t]*+(?:\([\w.-]{1,40}\)[ \t]++)?(?:[\w.@~:/-]{0,60}[$%❯][ \t]++)")
 _PROGRAMS: Final = (
-    r"(?:python[\d.]*|pip[\d.]*|pipx?|conda|mamba|micromamba|uvx?|poetry|pdm|hatch|torchrun|accelerate|deepspeed|horovodrun|mpirun|srun|sbatch"
+    r"(?:python[\d.]*|pip[\d.]*|pipx?|conda|mamba|micromamba|uvx?|poetry|pdm|hatch|torchrun|accelerate|deepspeed|horovodrun|mpirun|mpiexec|nohup|numactl|xvfb-run|srun|sbatch"
     r"|bash|sh|make|git|docker|singularity|apptainer|wget|curl|cd|export|source|sudo|apt|apt-get|brew|pytest|tox|nox|jupyter|huggingface-cli|hf"
     r"|wandb|kaggle|gsutil|gdown|unzip|tar|mkdir|cp|mv|ln|nvidia-smi|cmake|ninja|dvc|vllm|ray|lightning|litgpt|lm_eval|lm-eval|swift|trl)"
 )
 _SHELL_LINE: Final = re.compile(
     rf"^[ \t]*+(?:[A-Z_][A-Z0-9_]{{1,60}}=\S*+[ \t]++){{0,20}}(?:{_PROGRAMS}(?=[ \t]|$)|\./[\w.-]|[\w-]{{2,30}}[ \t]++--[a-z])"
     r"|^[ \t]*+export[ \t]"
+)
+# The prompt of other shells is also the sign of redirection and of quotation: only what starts a known program is a command.
+_ANGLE_PROMPT: Final = re.compile(
+    rf"^[ \t]*+>[ \t]++(?=(?:[A-Z_][A-Z0-9_]{{1,60}}=\S*+[ \t]++){{0,20}}{_PROGRAMS}(?:[ \t]|$))"
 )
 # A line of prose or of an HTML block that is a command beyond doubt.
 _PLAIN_COMMAND: Final = re.compile(
@@ -124,7 +128,7 @@ _HEADING_TOPICS: Final = tuple(
     (topic, re.compile(pattern, re.IGNORECASE))
     for topic, pattern in (
         ("hardware", r"\bhardware\b|\bgpus?\b|\bcompute\b|\bsystem requirements\b"),
-        ("results", r"\bresults?\b|\bbenchmarks?\b|\bperformance\b|\bleaderboard\b|\bmodel zoo\b|\bfindings\b"),
+        ("results", r"\bresults?\b|\bbenchmarks?\b|\bperformance\b|\bleaderboard\b|\bmodel zoo\b|\bfindings\b|\baccurac(?:y|ies)\b"),
         ("dataset", r"\bdata\b|\bdata ?sets?\b|\bcorpora\b|\bcorpus\b"),
         ("license", r"\blicen[sc]"),
         ("citation", r"\bcit(?:e|ing|ations?)\b|\bbibtex\b|\breference\b"),
@@ -143,17 +147,28 @@ _SENTENCE_TOPICS: Final = tuple(
          r"\b(?:[AVH]100|H200|A6000|A40|T4|L4|P100|K80|RTX ?-?\d{4}|GTX ?-?\d{3,4}"
          r"|TITAN|TPU ?v\d|MI\d{3}X?)\b|\b\d{1,4} ?[x×]? ?(?:NVIDIA |TESLA )?GPUs?\b"
          r"|\b\d{1,3} ?GB (?:of )?(?:GPU|VRAM|RAM|memory)"),
-        ("results", ("accuracy", "bleu", "rouge", "f1", "perplexity", "ap", "fid", "top", "wer", "reward", "pass@", "loss"),
-         r"\b(?:accuracy|bleu|rouge|f1|perplexity|m?ap|fid|top-?1|wer|reward|pass@\d|loss)\b[^.]{0,40}\b\d"),
+        ("results", ("accuracy", "bleu", "rouge", "f1", "perplexity", "ap", "fid", "top", "wer", "reward", "pass@", "loss", "expected"),
+         r"\b(?:accuracy|bleu|rouge|f1|perplexity|m?ap|fid|top-?1|wer|reward|pass@\d|loss)\b[^.]{0,40}\b\d"
+         r"|\b(?:yields?|achieves?|reach(?:es)?|gives?|gets?|obtains?|scores?)[^.\d]{0,40}\d[\d.]{0,10} ?%? ?"
+         r"(?:accuracy|bleu|rouge|f1|perplexity|m?ap|fid|top-?1|wer|reward|pass@\d)\b"
+         r"|\bexpected (?:outputs?|results?)\b|\bexpected to (?:output|give|yield|print)\b"),
         ("dataset", ("data",), r"\bdata ?sets?\b"),
         ("license", ("licen", " under"), r"\b(?:licensed|released|distributed|available) under\b|\blicen[sc]e\b"),
         ("citation", ("cit",), r"\bplease cite\b|\bif you (?:use|find)\b[^.]{0,80}\bcit"),
-        ("install", (" install",), r"\b(?:pip3?|conda|uv pip) install\b"),
+        ("install", (" install", "install "), r"\b(?:pip3?|conda|uv pip) install\b|\binstall\b.{0,80}(?:requirements|environment)[\w-]{0,20}\.(?:txt|ya?ml)"),
         ("training", ("train", "tun"), r"\bto (?:re-?)?train\b|\bfine-?tun(?:e|ed|ing)\b|\btrained (?:on|with|for)\b"),
         ("evaluation", ("evaluat",), r"\bto evaluate\b|\bevaluat(?:e|ed|ion) (?:on|of|the|script)\b"),
         ("reproducibility", ("reproduc", "seed"), r"\breproduc(?:e|ed|ing|ib|tion)|\brandom seeds?\b"),
     )
 )  # fmt: skip
+
+
+_METRIC: Final = re.compile(
+    r"\b(?:acc(?:uracy)?|top-?[15]|bleu|rouge(?:-\w)?|f1|m?ap(?:@\d+)?|fid|wer|cer|ppl|perplexity|pass@\d+|em|exact match|auc|auroc|miou|iou|psnr|ssim"
+    r"|win ?rate|elo|reward|return|scores?|avg|average|mean)\b",
+    re.IGNORECASE,
+)
+"""Names of measured qualities at the head of a column."""
 
 
 class _Block(NamedTuple):
@@ -259,6 +274,7 @@ class _Reader:
         self.requirements: list[Requirement] = []
         self.python: list[tuple[str, int]] = []
         self.values: list[tuple[str, str, int]] = []
+        self.defaults: list[tuple[str, str, int]] = []
         self.code: list[tuple[str, int]] = []
         self.links: list[tuple[str, int]] = []
         self.hub: list[tuple[str, int]] = []
@@ -302,6 +318,7 @@ class _Reader:
                 self.in_sentences[topic] = number
         if "ython" in line or "YTHON" in line:
             self._python_versions(number, line)
+        self.defaults += ((name, value, number) for name, value in defaults_of_line(line))
         if _DIGIT.search(line):
             self._values(number, line)
         elif line.count("|") > 1 and not self.table:
@@ -314,6 +331,8 @@ class _Reader:
         if line.count("|") > 1:
             cells = _cells(line)
             self.values += ((name, value, number) for name, value in values_of_row(cells, self.table))
+            if "results" not in self.in_sentences and _is_result(cells, self.table):
+                self.in_sentences["results"] = number
             self.table = self.table or cells
         else:
             self.values += ((name, value, number) for name, value in values_of_line(_plain(line)))
@@ -351,6 +370,10 @@ class _Reader:
                 self.bibtex = block.line + offset
             if "huggingface.co/" in line:
                 self._links(block.line + offset, line)
+            if "efault" in line and block.language not in _PYTHON_LANGUAGES:
+                self.defaults += (
+                    (name, value, block.line + offset) for name, value in defaults_of_line(line)
+                )
         if block.language in _PYTHON_LANGUAGES:
             if len(self.code) < MAX_CODE[0]:
                 self.code.append(("\n".join(block.lines)[: MAX_CODE[1]], block.line))
@@ -391,6 +414,7 @@ class _Reader:
             requirements=tuple(self.requirements[:MAX_ITEMS]),
             python_mentions=tuple(dict.fromkeys(self.python[:MAX_ITEMS])),
             values=tuple(dict.fromkeys(self.values[:MAX_ITEMS])),
+            defaults=tuple(dict.fromkeys(self.defaults[:MAX_ITEMS])),
             code=tuple(self.code),
             links=tuple(self.links[:MAX_ITEMS]),
             hub_links=tuple(dict.fromkeys(self.hub[:MAX_ITEMS])),
@@ -398,6 +422,15 @@ class _Reader:
             words=words,
             topics=tuple(sorted(topics.items())),
         )
+
+
+def _is_result(cells: list[str], header: list[str]) -> bool:
+    """Whether a row of a table gives a number under the name of a metric."""
+    return any(
+        _METRIC.search(name)
+        and re.fullmatch(r"\**[-+]?\d[\d.,]{0,12} ?%?(?: ?(?:±|\+/-) ?[\d.]{1,8})?\**", cell)
+        for name, cell in zip(header, cells, strict=False)
+    )
 
 
 def _is_underline(lines: list[str], index: int) -> bool:
@@ -436,12 +469,12 @@ def _hub_id(found: str) -> str:
 
 def _shell_text(block: _Block) -> str:
     """The block's commands on their own lines, the others blank, so that lines can be counted."""
-    prompted = any(_PROMPT.match(line) for line in block.lines)
+    prompted = any(_PROMPT.match(line) or _ANGLE_PROMPT.match(line) for line in block.lines)
     sure = block.language in _SHELL_LANGUAGES and block.language != "console"
     kept: list[str] = []
     continued = False
     for line in block.lines:
-        prompt = _PROMPT.match(line)
+        prompt = _PROMPT.match(line) or _ANGLE_PROMPT.match(line)
         if continued:
             text = line
         elif prompt:

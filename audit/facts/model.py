@@ -165,7 +165,8 @@ class DocsFacts(msgspec.Struct, frozen=True, tag="docs"):
 
     `headings`: (text, level, line). `commands`: of code fences and indented blocks that read as shell. `requirements`: of `pip install` lines.
     `python_mentions`: (version text, line). `values`: hyper-parameters in tables, lists and sentences, as (name, value, line), names normalised
-    (learning_rate, batch_size, epochs, …). `code`: fenced Python blocks' (text, line), at most 20 of 2,000 characters.
+    (learning_rate, batch_size, epochs, …). `defaults`: what lines say is
+    a setting's default, as (flag or name as written, literal text, line). `code`: fenced Python blocks' (text, line), at most 20 of 2,000 characters.
     `links`: (target, line) of relative links and images; `bibtex` line of a `@article{`-like entry, 0 for none; `words`: number of words.
     `hub_links`: (id, line) of hub addresses. `topics`: which of hardware, results, dataset, license, citation, install, usage, training, evaluation,
     reproducibility its headings and sentences speak about, with the line: (topic, line).
@@ -176,6 +177,7 @@ class DocsFacts(msgspec.Struct, frozen=True, tag="docs"):
     requirements: tuple[Requirement, ...] = ()
     python_mentions: tuple[tuple[str, int], ...] = ()
     values: tuple[tuple[str, str, int], ...] = ()
+    defaults: tuple[tuple[str, str, int], ...] = ()
     code: tuple[tuple[str, int], ...] = ()
     links: tuple[tuple[str, int], ...] = ()
     hub_links: tuple[tuple[str, int], ...] = ()

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from audit.documents.finding import Severity
 from audit.documents.place import Place
+from audit.facts.classify import is_example_path
 from audit.facts.python.model import Call
 from audit.rules.randomness import Script, scripts
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, passed
@@ -45,6 +46,8 @@ def stated(context: Context) -> Iterable[Outcome]:
         )
     elif told:
         yield passed("A document says which data is used.", *capped(told, 3))
+    elif known := _well_known(context):
+        yield passed("A well-known data set is named.", known)
     else:
         yield failed(
             "Training reads local files, and neither the code nor a document says where they come from."
@@ -52,6 +55,29 @@ def stated(context: Context) -> Iterable[Outcome]:
             else "Neither the code nor a document says on which data training runs.",
             *capped(signal.evidence or context.path.primary_loop[1], 3),
         )
+
+
+_WELL_KNOWN = re.compile(
+    r"(?:^|[^a-z])(imagenet|cifar-?10{1,2}|mnist|coco|wikitext|openwebtext|librispeech|ljspeech|lj ?speech|squad|glue|laion|the ?pile|c4|"
+    r"pascal ?voc|voc20\d\d|kitti|cityscapes|celeba|ffhq|lsun|shakespeare|wmt|cora|citeseer|pubmed|movielens|criteo|iwslt|wikipedia|"
+    r"bookcorpus|snli|mnli|imdb|ade20k|kinetics|vctk|common ?voice|alpaca|sharegpt)(?:[^a-z]|$)",
+    re.I,
+)
+
+
+def _well_known(context: Context) -> Place | None:
+    """Where a document, a script or the name of a file on the training path names a data set that everybody knows."""
+    for path, body in context.repository.docs.items():
+        for text, _, line in body.headings:
+            if _WELL_KNOWN.search(text):
+                return Place(path, line)
+    for path, command in context.path.commands:
+        if _WELL_KNOWN.search(command.text):
+            return Place(path, command.line)
+    for path in context.path.reached.scopes:
+        if _WELL_KNOWN.search(path):
+            return Place(path)
+    return None
 
 
 def documentation(context: Context) -> Iterable[Outcome]:
@@ -76,41 +102,54 @@ def downloads(context: Context) -> Iterable[Outcome]:
     if not relevant:
         yield not_applicable("No data is downloaded from a plain address.")
         return
-    groups: dict[str, list[Source]] = {}
-    for source in relevant:
-        if not source.pinned:
-            groups.setdefault(source.path, []).append(source)
-    for path, loose in list(groups.items())[:OUTCOME_LIMIT]:
-        what = "a file" if len(loose) == 1 else f"{len(loose)} files"
+    loose = [source for source in relevant if not source.pinned]
+    files = tuple(dict.fromkeys(source.path for source in loose))
+    told = files[:_MOST_FILES] if len(files) > _MOST_FILES + 1 else files
+    for path in told:
+        places = [Place(path, source.line) for source in loose if source.path == path]
+        what = "a file" if len(places) == 1 else f"{len(places)} files"
         yield failed(
             f"{path} downloads {what} and compares no checksum: whatever the address answers is used.",
-            *capped(Place(path, source.line) for source in loose),
+            *capped(places),
+            severity=Severity.INFO if is_example_path(path) else None,
         )
-    if len(groups) > OUTCOME_LIMIT:
-        yield failed(f"{len(groups) - OUTCOME_LIMIT} further files download without a checksum.", key="more")
-    if not groups:
+    rest = files[len(told) :]
+    if rest:
+        yield failed(
+            f"{len(rest)} further files download data and compare no checksum ({listed(rest, 3)}).",
+            *capped(Place(path) for path in rest),
+            key="more",
+            severity=Severity.INFO,
+        )
+    if not loose:
         yield passed(
             "Downloads of data compare a checksum or name a commit.",
             *capped(Place(s.path, s.line) for s in relevant),
         )
 
 
+_MOST_FILES = 3
+_DATA_NAME = re.compile(
+    r"data|corpus|corpora|download|prepare|imagenet|squad|glue|wmt|wikitext|librispeech|ljspeech|coco|mnist",
+    re.I,
+)
+_NOT_DATA = re.compile(
+    r"model|weight|checkpoint|ckpt|pretrained|stage|token|vocab|triton|runner|cicd|(?:^|/)ci/|docker|install|util|demo|deploy|hub|storage|server|entrypoint|env",
+    re.I,
+)
 _CHECKS = re.compile(r"(?:md5|sha1|sha256|sha512|shasum|md5sum|hashlib|checksum)", re.I)
 
 
 def _for_data(context: Context, source: Source) -> bool:
     """Whether the download belongs to data, and nothing beside it checks what came."""
+    name = source.path.rpartition("/")[2]
+    if _NOT_DATA.search(source.path) or not _DATA_NAME.search(name) or source.path.startswith("."):
+        return False
     facts = context.repository.code.get(source.path)
     if facts is not None:
-        if any(item.module == "hashlib" for item in facts.imports):
-            return False
-        return source.path in context.path.reached.scopes or bool(
-            re.search(r"data|download|prepare", source.path, re.I)
-        )
+        return not any(item.module == "hashlib" for item in facts.imports)
     script = context.repository.scripts.get(source.path)
-    if script is not None:
-        return not any(_CHECKS.search(command.text) for command in script.commands)
-    return False
+    return script is not None and not any(_CHECKS.search(command.text) for command in script.commands)
 
 
 def versions(context: Context) -> Iterable[Outcome]:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 
 from audit.documents.finding import Severity
 from audit.documents.place import Place
+from audit.facts.classify import is_example_path
 from audit.facts.python.model import Assign, Call
 from audit.rules.imports import declarations, locked, normalise
-from audit.rules.randomness import GENERATORS, Script, elsewhere, may_be_reached, scripts
+from audit.rules.randomness import GENERATORS, Script, elsewhere, may_be_reached, scripts, unread_flag
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, not_checked, passed
 from audit.rules.wording import OUTCOME_LIMIT, capped, counted, listed
 from audit.signals.graph import Reached
+from audit.signals.seeds import seeds_of
 
 NO_TRAINING = "Nothing in the repository's own code trains a model."
 
@@ -83,7 +85,12 @@ def _unseeded(context: Context, generator: str, sure: list[Script], drawing: int
         )
         who = f"{count} ({names}) draw from {GENERATORS[generator]} and never seed it; {first.entry.path}, for example: {how}"
     others = elsewhere(context, generator, first.nodes) if len(sure) == drawing else []
-    hint = f"; {_where(others)} seeds it, but is not on the way" if others else ""
+    flag = unread_flag(context, first)
+    hint = ""
+    if flag is not None:
+        hint = f"; {flag.path}:{flag.line} defines --seed and does not read it"
+    elif others:
+        hint = f"; {_where(others)} seeds it, but is not on the way"
     return failed(
         f"{who}{hint}.",
         *capped(
@@ -189,18 +196,27 @@ def default(context: Context) -> Iterable[Outcome]:
     if not context.path.training:
         yield not_applicable(NO_TRAINING)
         return
-    places = [p for p in context.signals.nondeterminism.value if p.note.startswith("the seed's default is")]
-    given = _commands_give_a_seed(context)
-    for place in places[:OUTCOME_LIMIT]:
-        value = place.note.split(":")[0].rpartition(" ")[2]
-        yield failed(
-            f"The seed's default in {place.path}:{place.line} is {value}: a run without the flag is not seeded"
-            + (", and no documented command sets it." if not given else "."),
-            Place(place.path, place.line),
-            severity=Severity.INFO if given else None,
-        )
+    optional = any(
+        seeds_of(call) and re.search(r"seed", call.test) for _, call in context.path.reached.calls()
+    )
+    places = [
+        place
+        for place in context.signals.nondeterminism.value
+        if optional and place.note.startswith("the seed's default is")
+    ]
     if not places:
         yield passed("No seed on the training path is off by default.")
+        return
+    first = places[0]
+    value = first.note.split(":")[0].rpartition(" ")[2]
+    more = f" (and in {counted(len(places) - 1, 'more place')})" if len(places) > 1 else ""
+    given = _commands_give_a_seed(context)
+    yield failed(
+        f"The seed's default in {first.path}:{first.line} is {value}{more}: a run without the flag has no fixed seed"
+        + (", and no documented command sets it." if not given else "."),
+        *capped(Place(place.path, place.line) for place in places),
+        severity=Severity.INFO if given or is_example_path(first.path) else None,
+    )
 
 
 def _commands_give_a_seed(context: Context) -> bool:
@@ -225,6 +241,13 @@ def flags(context: Context) -> Iterable[Outcome]:
         )
         return
     framework = _gpu_framework(context)
+    inherited = {loop.kind for loop in context.path.all_loops} & {"hf_trainer", "lightning"}
+    if inherited:
+        yield passed(
+            "The inherited trainer has a setting for deterministic kernels.",
+            *capped(context.path.primary_loop[1], 1),
+        )
+        return
     if not framework:
         yield not_applicable("No training script of PyTorch or TensorFlow was seen to use a GPU.")
         return
@@ -242,8 +265,6 @@ def flags(context: Context) -> Iterable[Outcome]:
 
 _KINDS = {
     "raw_torch": "PyTorch",
-    "lightning": "PyTorch",
-    "hf_trainer": "PyTorch",
     "keras": "TensorFlow",
     "tf": "TensorFlow",
 }
@@ -458,30 +479,60 @@ def order(context: Context) -> Iterable[Outcome]:
 
 
 _HOUSEKEEPING = re.compile(
-    r"clean|remove|delete|prune|rotate|rotat|latest|last|resume|find_|checkpoint|ckpt|restore|exist|log|archive|copy|backup|size|count|check|upload|zip|"
-    r"rm_|purge|version|import|discover|register|setup|print|plot|visual|report|config|plugin|cache|lock|main_hash|__hash__|params|dtype|device|"
-    r"sync|validate|verify|assert|warn|unused|missing|keys|module",
+    r"clean|remove|delete|prune|rotat|latest|last|resume|find_|checkpoint|ckpt|restore|exist|log|archive|copy|backup|size|count|check|upload|zip|"
+    r"rm_|purge|version|import|discover|register|setup|print|plot|visual|report|config|plugin|cache|lock|params|dtype|device|sync|validate|verify|"
+    r"assert|warn|unused|missing|keys|module|merge|save|push|model_card|metric|webui|gui|server|app\b|demo|eval|score",
     re.I,
+)
+_OTHER_FOLDERS = re.compile(
+    r"out|log|snapshot|proc/|yaml|ckpt|checkpoint|save|result|cwd|cache|tmp|temp|model|run|experiment|weight|pretrained|repo|script|module|code|plugin|__file__|config|\bfs\.",
+    re.I,
+)
+_OTHER_PATHS = re.compile(r"(?:^|/)\w*(?:checkpoint|webui|server|optim|infer|demo|eval)\w*/", re.I)
+_ABOUT_DATA = re.compile(
+    r"data(?!class)|corpus|sampl|split|vocab|token|image|episode|prepare|preproc|label|classes|shard", re.I
 )
 
 
 def _feeds(context: Context, place: Place, begin: str) -> bool:
-    """Whether the place is likely to decide the order of data: by the names of the file and of the function around it."""
+    """Whether the place is likely to decide the order of data: by what it lists, and by the function and file around it."""
     facts = context.repository.code.get(place.path)
     if facts is None:
         return False
-    around = [s for s in facts.scopes if s.kind == "function" and s.line <= (place.line or 0) <= s.end_line]
+    line = place.line or 0
+    around = [
+        scope
+        for scope in facts.scopes
+        if scope.kind in ("function", "class") and scope.line <= line <= scope.end_line
+    ]
     name = around[-1].name if around else ""
-    if _HOUSEKEEPING.search(name):
+    if (
+        _HOUSEKEEPING.search(name)
+        or _HOUSEKEEPING.search(place.path.rpartition("/")[2])
+        or is_example_path(place.path)
+    ):
         return False
-    words = f"{place.path} {' '.join(s.name for s in facts.scopes if s.kind != 'module' and s.line <= (place.line or 0) <= s.end_line)}"
-    return bool(
-        re.search(
-            r"data|corpus|sampl|load|batch|split|vocab|token|image|episode|prompt|preproc|prepare|train|feature|label|class",
-            words,
-            re.I,
-        )
-    )
+    calls = [call for call in facts.calls if call.line == line]
+    if begin == "hash() of a string":
+        return any(_seeds_with_hash(call, name) for call in calls if call.name == "hash")
+    if begin == "the order of files":
+        listing = [
+            call
+            for call in calls
+            if call.name.rpartition(".")[2]
+            in ("listdir", "glob", "iglob", "iterdir", "rglob", "scandir", "walk")
+        ]
+        if any(_OTHER_FOLDERS.search(" ".join((call.name, *call.args))) for call in listing):
+            return False
+    words = f"{place.path.rpartition('/')[2]} {name}"
+    return bool(_ABOUT_DATA.search(words)) and not _OTHER_PATHS.search(place.path)
+
+
+def _seeds_with_hash(call: Call, function: str) -> bool:
+    """Whether the hash of what is surely a string makes a seed or a split."""
+    text = call.args[0] if call.args else ""
+    string = text[:1] in "'\"" or text.startswith(("f'", "str(")) or ".join(" in text or "name" in text
+    return string and bool(re.search(r"seed|split|bucket|fold", f"{call.within} {function}", re.I))
 
 
 # Taking up again -----------------------------------------------------------------------------------------------------
@@ -493,7 +544,11 @@ def resuming(context: Context) -> Iterable[Outcome]:
         yield not_applicable(NO_TRAINING)
     elif not context.signals.resume.value:
         yield not_applicable("Training is not resumed from a checkpoint.")
-    elif checkpoint.rng_state:
+    elif not {loop.kind for loop in context.path.all_loops} & {"raw_torch", "rl", "lightning"}:
+        yield not_applicable(
+            "The framework keeps random numbers in the program's own state, or writes them itself."
+        )
+    elif checkpoint.rng_state or _keeps_its_state(context):
         yield passed(
             "Checkpoints carry the state of the random number generators.",
             *capped(context.signals.checkpoint.evidence),
@@ -501,9 +556,26 @@ def resuming(context: Context) -> Iterable[Outcome]:
     else:
         yield failed(
             "Training can be resumed, and its checkpoints do not carry the state of the random number generators: "
-            "a resumed run sees other data orders and dropout masks than one that was not interrupted.",
+            "a resumed run draws other numbers than one that was not interrupted.",
             *capped([*context.signals.resume.evidence, *context.signals.checkpoint.evidence], 4),
         )
+
+
+_STATES = re.compile(
+    r"(?:.*\.)?get_rng_state(?:_all)?|random\.getstate|numpy\.random\.get_state|(?:.*\.)?(?:rng|generator|gen)\.get_state"
+)
+
+
+def _keeps_its_state(context: Context) -> bool:
+    """Whether some code reads the generators' state, or seeds them anew at each epoch or step, so that a resumed run finds its place."""
+    return any(
+        _STATES.fullmatch(call.name)
+        or (
+            seeds_of(call)
+            and re.search(r"epoch|update|step|iter", " ".join((*call.args, *call.kwargs.values())))
+        )
+        for _, call in context.path.reached.calls()
+    )
 
 
 # The rules -------------------------------------------------------------------------------------------------------------

@@ -9,14 +9,16 @@ import msgspec
 from audit.documents.finding import Severity
 from audit.documents.place import Place
 from audit.documents.signals import ApiModel, HubId
-from audit.facts.classify import is_example_path
+from audit.facts.classify import is_docs_path, is_example_path
 from audit.facts.model import Command
 from audit.facts.python.model import Call
 from audit.rules.flags import literal
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, passed
 from audit.rules.wording import OUTCOME_LIMIT, capped, counted, listed
+from audit.signals.hub import trusted_places
 from audit.signals.judge import words
 from audit.signals.literals import uses
+from audit.signals.queries import querying_files
 from audit.signals.training_path import resolve_target
 
 _MOST_NAMED = 3
@@ -54,8 +56,10 @@ class _Role(msgspec.Struct, frozen=True):
 def _ranked(context: Context, ids: Iterable[HubId]) -> list[_Role]:
     """Ids without a pinned revision, those that a run surely uses first."""
     by_id: dict[str, list[HubId]] = defaultdict(list)
+    names = _names_of_classes(context)
     for row in ids:
-        by_id[row.id].append(row)
+        if (row.path, row.line) not in names:
+            by_id[row.id].append(row)
     told = _in_documented_runs(context)
     judged = _judging(context)
     chosen = _chosen_in_code(context)
@@ -72,12 +76,26 @@ def _ranked(context: Context, ids: Iterable[HubId]) -> list[_Role]:
     return sorted(found, key=lambda role: (-role.rank, not role.judge, role.place.path, role.place.line or 0))
 
 
+_CLASS_NAMES = re.compile(r"(?:^|\.)(?:names|classes|labels|categories)\.\d+$", re.I)
+
+
+def _names_of_classes(context: Context) -> frozenset[tuple[str, int | None]]:
+    """Places of settings that list the classes of a data set: "Cabinet/shelf" is no id."""
+    return frozenset(
+        (use.path, use.line)
+        for use in uses(context.repository)
+        if use.how == "setting" and _CLASS_NAMES.search(use.name)
+    )
+
+
 def _in_documented_runs(context: Context) -> dict[str, Place]:
     """Ids that a command of a document or script hands to an entry point."""
     known = {entry.path for entry in (*context.path.training, *context.path.evaluating)}
     found: dict[str, Place] = {}
     for file, command in context.path.commands:
         if "/" not in command.text or not command.target or file.startswith("."):
+            continue
+        if is_example_path(file) or (is_docs_path(file) and file != context.repository.readme):
             continue
         if known.isdisjoint(resolve_target(context.repository, context.path.graph, command, file)):
             continue
@@ -149,10 +167,11 @@ def _revisions(context: Context, ids: tuple[HubId, ...], noun: str) -> Iterable[
         return
     results = publishes(context)
     main = [role for role in loose if role.rank >= 2][:_MOST_NAMED] if results else []
+    published = f", and {results.path} publishes results" if results else ""
     for role in main:
         what = "the judge" if role.judge else f"the {noun}"
         yield failed(
-            f"{role.place.path}:{role.place.line} takes {what} {role.id} at whatever revision its repository has that day, and {results.path if results else ''} publishes results.",
+            f"{role.place.path}:{role.place.line} takes {what} {role.id} at whatever revision its repository has that day{published}.",
             role.place,
             fix=f'Ask for the commit that was used: revision="<40 hex digits>" for {role.id}.',
             key=role.id,
@@ -174,6 +193,7 @@ def _revisions(context: Context, ids: tuple[HubId, ...], noun: str) -> Iterable[
 
 
 def trust(context: Context) -> Iterable[Outcome]:
+    """At most two findings: what runs on the main path, and what stands beside it (examples, catalogues, scripts)."""
     signal = context.signals.trust_remote_code
     if not signal.value:
         if context.signals.hub_calls.value.total:
@@ -181,49 +201,44 @@ def trust(context: Context) -> Iterable[Outcome]:
         else:
             yield not_applicable("Nothing is loaded from the hub.")
         return
-    files: dict[str, list[Place]] = defaultdict(list)
-    for place in _trusting(context):
-        files[place.path].append(place)
-    for path, places in list(files.items())[:OUTCOME_LIMIT]:
-        fixed = all(_pinned_call(context, place) for place in places)
-        lesser = fixed or is_example_path(path)
-        yield failed(
-            f"{path}:{places[0].line} lets a model's repository run its own code here (trust_remote_code"
-            f"{_and_more(places)})"
-            + (
-                "."
-                if fixed
-                else ", at no pinned revision: whoever can push there runs code with the user's rights."
-            ),
-            *capped(places),
-            severity=Severity.INFO if lesser else None,
+    loose = [place for place in trusted_places(context.repository) if not _pinned_or_asked(context, place)]
+    main = [
+        place
+        for place in loose
+        if place.path in context.path.reached.scopes and not is_example_path(place.path)
+    ]
+    side = [place for place in loose if place not in main]
+    for places, key, severity in ((main, "main", None), (side, "side", Severity.INFO)):
+        if places:
+            files = tuple(dict.fromkeys(place.path for place in places))
+            where = (
+                f"{places[0].path}:{places[0].line}"
+                if len(places) == 1
+                else f"{counted(len(places), 'place')} ({listed(files, 3)})"
+            )
+            yield failed(
+                f"trust_remote_code is on in {where} and no commit is pinned: whoever can push to the loaded repository runs code with the user's rights.",
+                *capped(places),
+                key=key,
+                severity=severity,
+            )
+    if not loose:
+        yield passed(
+            "Code of the hub is run only at a pinned commit, or when the user asks for it.",
+            *capped(signal.evidence),
         )
-    if len(files) > OUTCOME_LIMIT:
-        yield failed(
-            f"{len(files) - OUTCOME_LIMIT} further files trust code of the hub.",
-            key="more",
-            severity=Severity.INFO,
-        )
 
 
-def _and_more(places: list[Place]) -> str:
-    return f", and in {counted(len(places) - 1, 'more place')}" if len(places) > 1 else ""
-
-
-def _trusting(context: Context) -> Iterator[Place]:
-    from audit.signals.hub import _trusted_elsewhere, _trusted_in_code
-
-    yield from _trusted_in_code(context.repository)
-    yield from _trusted_elsewhere(context.repository)
-
-
-def _pinned_call(context: Context, place: Place) -> bool:
+def _pinned_or_asked(context: Context, place: Place) -> bool:
+    """Whether the call names a commit, or only runs where the user has set the same option."""
     facts = context.repository.code.get(place.path)
-    return facts is not None and any(
-        call.line == place.line
-        and re.fullmatch(r"[0-9a-f]{40}", literal(call.kwargs.get("revision", "")) or "")
-        for call in facts.calls
-    )
+    if facts is None:
+        return False
+    for call in facts.calls:
+        if call.line == place.line and "trust_remote_code" in " ".join((*call.kwargs, call.test)):
+            revision = literal(call.kwargs.get("revision", "")) or ""
+            return bool(re.fullmatch(r"[0-9a-f]{40}", revision)) or "trust_remote_code" in call.test
+    return any(assign.line == place.line and "trust_remote_code" in assign.test for assign in facts.assigns)
 
 
 def code(context: Context) -> Iterable[Outcome]:
@@ -256,7 +271,8 @@ def code(context: Context) -> Iterable[Outcome]:
         ):
             continue
         bad[path, source].append(Place(path, call.line))
-        severity[path, source] = Severity.INFO if ref or is_example_path(path) else None
+        own = source.partition(":")[0].lower() == context.repository.snapshot.repository.lower()
+        severity[path, source] = Severity.INFO if ref or own or is_example_path(path) else None
     for (path, source), places in list(bad.items())[:OUTCOME_LIMIT]:
         kind = "a tag or branch" if ":" in source else "the default branch"
         yield failed(
@@ -284,9 +300,9 @@ def _fetches_code(call: Call) -> bool:
 
 def api_models(context: Context) -> Iterable[Outcome]:
     """Ids that a provider points to another model without notice; those that judge first, one finding for each role."""
-    rows = context.signals.api_models.value
+    rows = context.signals.api_models.value if querying_files(context.repository) else ()
     if not rows:
-        yield not_applicable("No model behind an API is named.")
+        yield not_applicable("No model behind an API is asked by name.")
         return
     moving = [row for row in rows if row.pinnability == "mutable_alias"]
     judged = _judging(context)
@@ -312,10 +328,11 @@ def api_models(context: Context) -> Iterable[Outcome]:
             else Severity.INFO,
             "model",
         )
-    names = [row for row in rows if row.pinnability == "deployment_name"]
+    names = [row for row in rows if row.id.startswith(("azure/", "azure_ai/", "sagemaker/"))]
     if names:
         yield failed(
-            f"{listed([row.id for row in names], 4)} {'is a name' if len(names) == 1 else 'are names'} of one account's deployment: which model answers is known there alone.",
+            f"{listed([row.id for row in names], 4)} {'is a name' if len(names) == 1 else 'are names'} of one account's deployment: "
+            "which model answers is known there alone.",
             *capped(Place(row.path, row.line, row.id) for row in names),
             fix="Write down which model and version the deployment serves.",
             key="deployment",

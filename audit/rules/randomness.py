@@ -37,10 +37,13 @@ _NUMPY_DRAWS = frozenset(
 _TORCH_DRAWS = frozenset(
     "rand randn randint randperm normal multinomial bernoulli rand_like randn_like poisson".split()
 )
-_ENVIRONMENTS = frozenset(
-    {"gym", "gymnasium", "gym3", "envpool", "procgen", "pettingzoo", "minigrid", "stable_baselines3"}
+_ENVIRONMENTS = frozenset({"gym", "gymnasium", "minigrid", "stable_baselines3"})
+_MAKES = frozenset({"make", "make_vec", "make_vec_env", "make_atari_env"})
+_SEEDS_BY_ITSELF = re.compile(
+    r"(?:.*\.)?LightningCLI|(?:detectron2|mmengine|mmcv|mmdet|mmseg|fastai)(?:\.\w+)*\.(?:default_setup|Runner|from_cfg|set_seed|seed_all_rng)"
 )
-_MAKES = frozenset({"make", "make_vec", "make_vec_env", "make_atari_env", "ProcgenGym3Env", "make_gym"})
+"""Entry points of frameworks that seed when they are told to by their own settings."""
+
 _TORCH_HEADS = frozenset({"torch", "pytorch_lightning", "lightning", "transformers", "trl", "accelerate"})
 _TF_HEADS = frozenset({"tensorflow", "keras", "tf_keras"})
 
@@ -58,10 +61,23 @@ class Script(msgspec.Struct, frozen=True):
         return generator in self.seeds or generator in self.inherited
 
 
+_NAMED_FOR_TRAINING = re.compile(
+    r"train|finetun|fine_tun|sft|dpo|ppo|grpo|learn|(?:^|[/_])(?:main|run|fit|distill)", re.I
+)
+_NAMED_OTHERWISE = re.compile(
+    r"(?:^|[/_\-])(?:generat|infer|eval|sampl|convert|consolidat|calibrat|chat|serv|export|merge|demo|deploy|bench|profil|visual|plot|test|predict|util)",
+    re.I,
+)
+
+
 def scripts(context: Context) -> tuple[Script, ...]:
-    """The training scripts, one for each file that starts training; documented ones where there are any."""
+    """The training scripts, one for each file that starts training; documented ones where there are any.
+
+    Scripts that only share code with training, and self-tests of library modules, are left out: what they draw harms nobody.
+    """
     path = context.path
-    chosen = [entry for entry in path.training if entry.documented] or list(path.training)
+    likely = [entry for entry in path.training if _likely(context, entry)]
+    chosen = [entry for entry in likely if entry.documented] or likely
     found: dict[str, Script] = {}
     for entry in chosen:
         if entry.path not in found:
@@ -70,10 +86,22 @@ def scripts(context: Context) -> tuple[Script, ...]:
     return tuple(found.values())
 
 
+def _likely(context: Context, entry: Entry) -> bool:
+    name = entry.path.rpartition("/")[2]
+    if "train" in name or "tun" in name:
+        return True
+    if _NAMED_OTHERWISE.search("/" + entry.path):
+        return False
+    here = any(node[0] == entry.path for node in context.path.loops)
+    if not entry.documented and entry.path.rpartition("/")[0] + "/__init__.py" in context.repository.path_set:
+        return bool(_NAMED_FOR_TRAINING.search(name))
+    return here or bool(_NAMED_FOR_TRAINING.search(name))
+
+
 def _script(context: Context, entry: Entry, nodes: frozenset[Node]) -> Script:
     reached = Reached(context.path.graph.python, nodes)
     loops = [loop for node in sorted(nodes & context.path.loops.keys()) for loop in context.path.loops[node]]
-    draws: dict[str, Place] = {}
+    every: dict[str, list[Place]] = {}
     seeds: dict[str, list[tuple[str, Call]]] = {}
     inherited: set[str] = set()
     for loop in loops:
@@ -83,13 +111,49 @@ def _script(context: Context, entry: Entry, nodes: frozenset[Node]) -> Script:
         facts = reached.python[file]
         for generator in seeds_of(call):
             seeds.setdefault(generator, []).append((file, call))
+        if _SEEDS_BY_ITSELF.fullmatch(call.name):
+            inherited.update(("python", "numpy", "torch"))
         if _hands_a_seed_to_sb3(call, facts):
             inherited.update(("python", "numpy", "torch", "env"))
         for generator, said in _drawn(call, facts):
-            draws.setdefault(generator, Place(file, call.line, said))
+            every.setdefault(generator, []).append(Place(file, call.line, said))
+    if "torch" in seeds or "torch" in inherited:
+        _without_workers(reached, every)
+    draws = {generator: places[0] for generator, places in every.items()}
     if loops:
         _drawn_by_frameworks(reached, entry, loops, draws)
     return Script(entry, nodes, draws, {k: tuple(v) for k, v in seeds.items()}, frozenset(inherited))
+
+
+_IN_LOADERS = re.compile(r"data|transform|augment|collat|loader|reader|crop|image", re.I)
+
+
+def _without_workers(reached: Reached, every: dict[str, list[Place]]) -> None:
+    """Take out what loader workers draw: PyTorch seeds Python's and (from 1.9) NumPy's generators there from its own."""
+    if not any(
+        call.name.rpartition(".")[2].endswith("DataLoader") and call.kwargs.get("num_workers", "0") != "0"
+        for _, call in reached.calls()
+    ):
+        return
+    for generator in ("python", "numpy"):
+        kept = [
+            place for place in every.get(generator, ()) if not _in_loader(reached.python[place.path], place)
+        ]
+        if kept:
+            every[generator] = kept
+        else:
+            every.pop(generator, None)
+
+
+def _in_loader(facts: PythonFacts, place: Place) -> bool:
+    line = place.line or 0
+    names = [
+        scope.name
+        for scope in facts.scopes
+        if scope.kind in ("function", "class") and scope.line <= line <= scope.end_line
+    ]
+    inside = not names or names[-1] in ("__getitem__", "__call__", "__iter__", "collate_fn")
+    return inside or bool(_IN_LOADERS.search(" ".join((place.path, *names))))
 
 
 def _hands_a_seed_to_sb3(call: Call, facts: PythonFacts) -> bool:
@@ -160,3 +224,14 @@ def may_be_reached(context: Context, file: str, call: Call, nodes: frozenset[Nod
             if not names.isdisjoint(ref.split(".")):
                 return True
     return False
+
+
+def unread_flag(context: Context, script: Script) -> Place | None:
+    """A `--seed` that the script's own file defines and does not read."""
+    facts = context.path.graph.python[script.entry.path]
+    if "seed" in facts.attributes:
+        return None
+    for call in facts.calls:
+        if call.name.endswith("add_argument") and "'--seed'" in call.args:
+            return Place(script.entry.path, call.line, "--seed, not read in this file")
+    return None

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from audit.documents.finding import Severity
 from audit.documents.place import Place
 from audit.facts.python.model import Call
-from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, passed
+from audit.rules.randomness import scripts
+from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, not_checked, passed
 from audit.rules.wording import OUTCOME_LIMIT, capped, counted
 
 NO_TRAINING = "Nothing in the repository's own code trains a model."
@@ -22,11 +23,41 @@ def evaluation(context: Context) -> Iterable[Outcome]:
         yield not_applicable(NO_TRAINING)
     elif context.signals.evaluation.value:
         yield passed("There is code that measures the model.", *capped(context.signals.evaluation.evidence))
+    elif place := _validates(context):
+        yield passed("Training measures the model on other data.", place)
     else:
         yield failed(
             "The repository trains, and no code of it measures what was trained.",
             *capped(context.path.primary_loop[1], 2),
         )
+
+
+_VALIDATES = re.compile(r"(?:^|_)(?:val|valid|validation|eval|evaluation|test)(?:_|$)")
+_GIVEN = frozenset(
+    {
+        "validation_data",
+        "validation_split",
+        "eval_dataset",
+        "eval_set",
+        "val_dataloaders",
+        "eval_data",
+        "val_data",
+    }
+)
+
+
+def _validates(context: Context) -> Place | None:
+    """Where training is given data to measure on, or reads something that is named for it."""
+    graph = context.path.graph
+    for file, call in context.path.reached.calls():
+        if not _GIVEN.isdisjoint(call.kwargs):
+            return Place(file, call.line)
+    for loop in context.path.all_loops:
+        path, index = loop.node
+        names = {part for ref in graph.python[path].scopes[index].refs for part in ref.split(".")}
+        if any(_VALIDATES.search(name) for name in names):
+            return Place(path, graph.python[path].scopes[index].line or None)
+    return None
 
 
 def checkpoint(context: Context) -> Iterable[Outcome]:
@@ -36,58 +67,91 @@ def checkpoint(context: Context) -> Iterable[Outcome]:
         return
     places = capped(context.signals.checkpoint.evidence or context.path.primary_loop[1], 3)
     if not (value.model or value.optimizer):
-        yield failed(
-            "Training ends without writing the model anywhere that was seen.", *places, severity=Severity.INFO
-        )
+        if _saves_something(context):
+            yield not_checked("The code saves something, and what it is could not be followed.")
+        else:
+            yield failed("Training ends without writing the model anywhere.", *places, severity=Severity.INFO)
     elif _kinds(context) <= {"sklearn"}:
         yield passed("The fitted model is written.", *places)
-    elif value.optimizer and value.progress:
-        yield passed("Checkpoints hold what is needed to go on: model, optimizer and progress.", *places)
+    elif value.optimizer or _takes_optimizer_state(context):
+        yield passed("Checkpoints hold the optimizer's state.", *places)
     else:
-        missing = " and ".join(
-            name
-            for name, there in (
-                ("optimizer's state", value.optimizer),
-                ("number of the epoch or step", value.progress),
-            )
-            if not there
-        )
         yield failed(
-            f"Checkpoints hold the model without the {missing}: a run that breaks off has to start again.",
+            "Checkpoints hold the model without the optimizer's state: a run that breaks off has to start again.",
             *places,
         )
 
 
+def _saves_something(context: Context) -> bool:
+    return any(
+        re.search(r"save|dump|export|push_to_hub|checkpoint", call.name.rpartition(".")[2], re.I)
+        for facts in context.repository.code.values()
+        for call in facts.calls
+    )
+
+
+def _takes_optimizer_state(context: Context) -> bool:
+    """Whether some code asks an optimizer for its state: more than the checkpoint's own call may show."""
+    return any(
+        call.name.endswith("state_dict") and re.search(r"optim|(?:^|[._])opt\b", call.name, re.I)
+        for facts in context.repository.code.values()
+        for call in facts.calls
+    )
+
+
 def resume(context: Context) -> Iterable[Outcome]:
     value = context.signals.checkpoint.value
+    evidence = context.signals.checkpoint.evidence
     if not context.path.training or value is None:
         yield not_applicable(NO_TRAINING)
     elif _kinds(context) <= {"sklearn"}:
         yield not_applicable("What is fitted in one call is not resumed.")
     elif context.signals.resume.value:
         yield passed("Training can go on from a checkpoint.", *capped(context.signals.resume.evidence))
-    elif not value.optimizer:
-        yield not_applicable("Checkpoints hold nothing from which training could go on.")
+    elif not value.optimizer or any("inherited" in place.note for place in evidence):
+        yield not_applicable("The repository's own code writes nothing from which training could go on.")
     else:
         yield failed(
             "Checkpoints hold the optimizer's state, and nothing was seen that loads it again.",
-            *capped(context.signals.checkpoint.evidence, 3),
+            *capped(evidence, 3),
         )
+
+
+_FROM_OUTSIDE = re.compile(
+    r"arg|config|cfg|flag|option|param|setting|hparam|getenv|environ|sys|DEFINE_", re.I
+)
 
 
 def settings(context: Context) -> Iterable[Outcome]:
     if not context.path.training:
         yield not_applicable(NO_TRAINING)
-    elif context.signals.config_driven.value:
+        return
+    found = scripts(context)
+    if context.signals.config_driven.value or not found:
         yield passed(
             "Settings of a run are given from outside.", *capped(context.signals.config_driven.evidence, 3)
         )
+        return
+    hard = [script.entry.path for script in found if not _asks_for_settings(context, script.entry.path)]
+    if len(hard) < len(found):
+        yield passed("Settings of a run are given from outside.")
     else:
-        paths = tuple(dict.fromkeys(entry.path for entry in context.path.training))
         yield failed(
-            f"{paths[0]} takes no settings from outside: another learning rate, seed or path means editing the code.",
-            Place(paths[0]),
+            f"{hard[0]} takes no settings from outside: another learning rate, seed or path means editing the code.",
+            Place(hard[0]),
         )
+
+
+def _asks_for_settings(context: Context, path: str) -> bool:
+    """Whether the script names anything like arguments or a configuration."""
+    facts = context.path.graph.python[path]
+    words = [ref for scope in facts.scopes for ref in scope.refs]
+    words += (
+        [scope.name for scope in facts.scopes]
+        + [item.module for item in facts.imports]
+        + [item.name for item in facts.imports]
+    )
+    return any(_FROM_OUTSIDE.search(word) for word in words)
 
 
 def tracking(context: Context) -> Iterable[Outcome]:
@@ -97,11 +161,31 @@ def tracking(context: Context) -> Iterable[Outcome]:
         yield not_applicable("What is fitted in one call has no course to record.")
     elif context.signals.experiment_tracking.value:
         yield passed("Runs are recorded.", *capped(context.signals.experiment_tracking.evidence, 3))
+    elif _kinds(context) & {"hf_trainer", "lightning"}:
+        yield passed(
+            "The inherited trainer writes a log of its own.", *capped(context.path.primary_loop[1], 1)
+        )
+    elif place := _writes_a_log(context):
+        yield passed("Runs are written to a file.", place)
     else:
         yield failed(
-            "No tracker records the settings and the course of a run.",
+            "No tracker or file records the settings and the course of a run.",
             *capped(context.path.primary_loop[1], 1),
         )
+
+
+def _writes_a_log(context: Context) -> Place | None:
+    for file, call in context.path.reached.calls():
+        last = call.name.rpartition(".")[2]
+        if (
+            call.name in ("json.dump", "json.dumps", "csv.writer", "csv.DictWriter", "logging.FileHandler")
+            or last == "Logger"
+        ):
+            return Place(file, call.line)
+    for file in context.path.reached.scopes:
+        if re.search(r"log(?:ger|ging)?s?(?:_utils)?\.py$", file):
+            return Place(file)
+    return None
 
 
 def accumulation(context: Context) -> Iterable[Outcome]:
@@ -190,8 +274,8 @@ RULES = (
     Rule(
         "training.checkpoint",
         Severity.INFO,
-        "Checkpoints are complete",
-        "Without the optimizer's state and the step a run that breaks off starts again, or goes on as another run.",
+        "Checkpoints hold the optimizer",
+        "Without the optimizer's state a run that breaks off starts again, or goes on as another run.",
         "Save model, optimizer, scheduler, epoch and step in one file.",
         "determinism",
         1,

@@ -136,8 +136,14 @@ def trust_remote_code(repository: Repository, path: TrainingPath) -> Signal[bool
 
     An option that is off unless somebody asks for it is not.
     """
-    found = [*_trusted_in_code(repository), *_trusted_elsewhere(repository)]
+    found = [*trusted_places(repository)]
     return Signal(bool(found), tuple(found[:_EVIDENCE]))
+
+
+def trusted_places(repository: Repository) -> Iterator[Place]:
+    """Every place that switches `trust_remote_code` on: those in code first."""
+    yield from _trusted_in_code(repository)
+    yield from _trusted_elsewhere(repository)
 
 
 def _trusted_in_code(repository: Repository) -> Iterator[Place]:
