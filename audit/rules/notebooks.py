@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from audit.documents.finding import Severity
 from audit.documents.place import Place
 from audit.facts.model import NotebookFacts
-from audit.rules.imports import own_projects
+from audit.rules.imports import Declaration, installs_itself
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, passed
-from audit.rules.wording import OUTCOME_LIMIT, capped, counted, listed
+from audit.rules.wording import capped, counted, listed
 
 _NONE = "The repository has no notebooks."
 _HUGE = 5 * 2**20
@@ -23,12 +23,26 @@ def _weight(context: Context) -> Severity | None:
     return Severity.INFO if context.repository.code else None
 
 
-def _closing(context: Context, bad: list[Outcome], rest: str, fine: str) -> Iterator[Outcome]:
-    yield from bad[:OUTCOME_LIMIT]
-    if len(bad) > OUTCOME_LIMIT:
-        yield failed(f"{len(bad) - OUTCOME_LIMIT} {rest}.", key="more", severity=_weight(context))
+def _closing(context: Context, bad: list[Outcome], many: str, fine: str) -> Iterator[Outcome]:
+    """Findings one by one while they are few; of many notebooks with one fault a single one, whose sentence ends in `many`."""
+    if len(bad) <= _SINGLY:
+        yield from bad
+    else:
+        places = [each.evidence[0] for each in bad]
+        names = listed([place.path for place in places], 4)
+        yield failed(
+            f"{counted(len(bad), 'notebook')} {many} ({names}).",
+            *capped((Place(place.path, place.line, place.note) for place in places), 20),
+            fix=bad[0].fix,
+            key="many",
+            severity=bad[0].severity,
+        )
     if not bad:
         yield passed(fine) if context.repository.notebooks else not_applicable(_NONE)
+
+
+_SINGLY = 3
+"""Notebooks that are told one by one."""
 
 
 def order(context: Context) -> Iterable[Outcome]:
@@ -44,7 +58,7 @@ def order(context: Context) -> Iterable[Outcome]:
     yield from _closing(
         context,
         bad,
-        "further notebooks were not run from top to bottom",
+        "were not run from top to bottom, so that running them again may give other outputs",
         "Every notebook was run from top to bottom, or is without outputs.",
     )
 
@@ -66,7 +80,7 @@ def outputs(context: Context) -> Iterable[Outcome]:
     yield from _closing(
         context,
         bad,
-        "further notebooks keep stale or failed outputs",
+        "keep outputs that no run of them as they stand has given",
         "No notebook keeps an error or an output of a cell that was not run.",
     )
 
@@ -79,17 +93,25 @@ def size(context: Context) -> Iterable[Outcome]:
             bad.append(
                 failed(f"{path} holds {facts.size / 2**20:.0f} MiB, nearly all of it outputs.", Place(path))
             )
-    yield from _closing(context, bad, "further notebooks are huge", "No notebook is larger than 5 MiB.")
+    yield from _closing(
+        context,
+        bad,
+        "hold more than 5 MiB each, nearly all of it outputs",
+        "No notebook is larger than 5 MiB.",
+    )
 
 
 def installs(context: Context) -> Iterable[Outcome]:
     bad = []
     installing = False
-    given = own_projects(context.repository) | {"pip", "setuptools", "wheel"}
+    tools = {"pip", "setuptools", "wheel"}
     for path, book in _notebooks(context):
         installing = installing or bool(book.requirements)
         loose = [
-            each for each in book.requirements if not (each.exact or each.editable or each.name in given)
+            each
+            for each in book.requirements
+            if not (each.exact or each.editable or each.name in tools)
+            and not installs_itself(Declaration(path, each), context.repository)
         ]
         if not loose:
             continue
@@ -107,7 +129,7 @@ def installs(context: Context) -> Iterable[Outcome]:
         yield from _closing(
             context,
             bad,
-            "further notebooks install packages without versions",
+            "install packages without versions",
             "Notebooks that install packages name exact versions.",
         )
 

@@ -1,6 +1,7 @@
 """What can hurt whoever runs the code: secrets that everybody can read, and files that run code when they are opened."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 
 from audit.documents.finding import Edit, Fix, Severity
@@ -240,42 +241,39 @@ def pickles(context: Context) -> Iterable[Outcome]:
 
 def yaml_load(context: Context) -> Iterable[Outcome]:
     looked = 0
-    bad: list[Outcome] = []
+    unsafe: list[Place] = []
+    bare: list[Place] = []
     for path, facts in context.repository.code.items():
         for call in facts.calls:
-            if call.name not in (
-                "yaml.load",
-                "yaml.load_all",
-                "yaml.unsafe_load",
-                "yaml.full_load",
-                "yaml.unsafe_load_all",
-            ):
+            if call.name not in _YAML_READERS:
                 continue
             looked += 1
             loader = call.kwargs.get("Loader") or (call.args[1] if len(call.args) > 1 else "")
             if call.name.startswith("yaml.unsafe") or loader.endswith(
                 ("UnsafeLoader", "yaml.Loader", "CLoader")
             ):
-                bad.append(
-                    failed(
-                        f"{path}:{call.line} reads YAML with a loader that runs code: a settings file from elsewhere does what it likes.",
-                        Place(path, call.line), key="loader", fix="Use `yaml.safe_load`.",
-                    )
-                )  # fmt: skip
+                unsafe.append(Place(path, call.line, loader.rpartition(".")[2] or call.name))
             elif not loader and "**" not in call.kwargs and call.name in ("yaml.load", "yaml.load_all"):
-                bad.append(
-                    failed(
-                        f"{path}:{call.line} calls {call.name} without a Loader: an error with PyYAML 6, and with versions before 5.1 it runs code.",
-                        Place(path, call.line), key="no loader", fix="Use `yaml.safe_load`.",
-                    )
-                )  # fmt: skip
-    yield from bad[:OUTCOME_LIMIT]
-    if len(bad) > OUTCOME_LIMIT:
-        yield failed(f"{len(bad) - OUTCOME_LIMIT} further calls read YAML unsafely.", key="more")
+                bare.append(Place(path, call.line, call.name))
+    if unsafe:
+        yield failed(
+            f"YAML is read with a loader that runs code in {_spots(unsafe)}: a settings file from elsewhere does what it likes.",
+            *capped(unsafe, 10), key="loader", fix="Use `yaml.safe_load`.",
+        )  # fmt: skip
+    if bare:
+        yield failed(
+            f"{bare[0].note} is called without a Loader in {_spots(bare)}: an error with PyYAML 6, and with versions before 5.1 it runs code.",
+            *capped(bare, 10), key="no loader", fix="Use `yaml.safe_load`.",
+        )  # fmt: skip
     if not looked:
         yield not_applicable("The code does not call yaml.load.")
-    elif not bad:
+    elif not unsafe and not bare:
         yield passed("YAML is read with a loader that builds plain values only.")
+
+
+_YAML_READERS = frozenset(
+    {"yaml.load", "yaml.load_all", "yaml.unsafe_load", "yaml.full_load", "yaml.unsafe_load_all"}
+)
 
 
 _FROM_SETTINGS = re.compile(
@@ -289,56 +287,63 @@ _READS_FILE = re.compile(r"\bopen\(|\.read\(|read_text\(")
 
 def evaluated(context: Context) -> Iterable[Outcome]:
     looked = 0
-    bad: list[Outcome] = []
+    found: dict[str, list[Place]] = defaultdict(list)
     for path, facts in context.repository.code.items():
         for call in facts.calls:
-            if (
-                call.name not in ("eval", "exec", "execfile", "builtins.eval", "builtins.exec")
-                or not call.args
-            ):
+            if call.name not in _EVALUATORS or not call.args:
                 continue
             looked += 1
-            source = call.args[0]
-            if literal(source) is not None:
-                continue
-            outcome = _evaluated(path, call, source)
-            if outcome is not None:
-                bad.append(outcome)
-    yield from bad[:OUTCOME_LIMIT]
-    if len(bad) > OUTCOME_LIMIT:
-        yield failed(f"{len(bad) - OUTCOME_LIMIT} further calls run text as code.", key="more")
+            kind = _evaluated(call)
+            if kind:
+                word, source = call.name.rpartition(".")[2], call.args[0]
+                shown = source if len(source) <= 60 else source[:59] + "…"
+                found[kind].append(Place(path, call.line, f"{word}({shown})"))
+    for kind in sorted(found, key=list(_EVALUATED).index):
+        said, advice = _EVALUATED[kind]
+        places = found[kind]
+        what = (
+            f"{places[0].path}:{places[0].line} runs {said}"
+            if len(places) == 1
+            else f"{_spots(places)} run {said}"
+        )
+        yield failed(
+            f"{what} as code: {listed(tuple(dict.fromkeys(place.note for place in places)), 3)}.",
+            *capped(places, 10),
+            key=kind,
+            fix=advice or None,
+            severity=None if kind == "outside" else Severity.INFO,
+        )
     if not looked:
         yield not_applicable("The code calls neither eval nor exec.")
-    elif not bad:
+    elif not found:
         yield passed(
             f"{counted(looked, 'call')} of eval or exec, none on text that is seen to come from settings, files or a model."
         )
 
 
-def _evaluated(path: str, call: Call, source: str) -> Outcome | None:
-    word = call.name.rpartition(".")[2]
-    shown = source if len(source) <= 60 else source[:59] + "…"
-    place = Place(path, call.line, f"{word}({shown})")
+_EVALUATORS = frozenset({"eval", "exec", "execfile", "builtins.eval", "builtins.exec"})
+
+_EVALUATED = {
+    "outside": (
+        "text that a model or a server wrote",
+        "Parse it (`ast.literal_eval`, `json.loads`), or run it in a sandbox of its own.",
+    ),
+    "file": ("a file", ""),
+    "setting": ("a setting", ""),
+}
+"""Where text that is run comes from: how it is said, and what to do where that is more than the rule's own fix."""
+
+
+def _evaluated(call: Call) -> str:
+    """Where the text comes from, "" where it is a constant or nothing tells."""
+    source = call.args[0]
+    if literal(source) is not None:
+        return ""
     if _FROM_OUTSIDE.search(source):
-        return failed(
-            f"{path}:{call.line} runs text that a model or a server wrote as code: {word}({shown}).",
-            place, key=source, fix="Parse it (`ast.literal_eval`, `json.loads`), or run it in a sandbox of its own.",
-        )  # fmt: skip
-    if _READS_FILE.search(source) or word == "execfile":
-        return failed(
-            f"{path}:{call.line} runs a file as code: {word}({shown}).",
-            place,
-            key=source,
-            severity=Severity.INFO,
-        )
-    if _FROM_SETTINGS.search(source):
-        return failed(
-            f"{path}:{call.line} runs a setting as code: {word}({shown}).",
-            place,
-            key=source,
-            severity=Severity.INFO,
-        )
-    return None
+        return "outside"
+    if _READS_FILE.search(source) or call.name == "execfile":
+        return "file"
+    return "setting" if _FROM_SETTINGS.search(source) else ""
 
 
 _SHELLS = frozenset(

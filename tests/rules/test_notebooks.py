@@ -40,6 +40,20 @@ def test_order() -> None:
     ]
 
 
+def test_many_notebooks_with_one_fault_are_one_finding() -> None:
+    (outcome,) = outcomes("notebooks.order", context({f"{name}.ipynb": SHUFFLED for name in "abcde"}))
+    assert outcome.message == (
+        "5 notebooks were not run from top to bottom, so that running them again may give other outputs "
+        "(a.ipynb, b.ipynb, c.ipynb and 2 more)."
+    )
+    assert [place.path for place in outcome.evidence] == [f"{name}.ipynb" for name in "abcde"]
+
+
+def test_a_notebook_that_installs_the_project_itself_from_its_address() -> None:
+    line = "!pip install git+https://github.com/someone/project@main\n"
+    assert failures("notebooks.installs", context({"a.ipynb": notebook((line, 1, []))})) == []
+
+
 def test_a_notebook_beside_code_weighs_less() -> None:
     (alone,) = outcomes("notebooks.order", context({"a.ipynb": SHUFFLED}))
     (beside,) = outcomes("notebooks.order", context({"a.ipynb": SHUFFLED, **CODE}))

@@ -132,6 +132,21 @@ def test_text_that_is_run_as_code(call: str, severity: Severity | None) -> None:
     assert (outcome.status, outcome.severity) == (Status.FAIL, severity)
 
 
+def test_calls_of_one_kind_are_one_finding() -> None:
+    code = "import yaml\n\ndef f(args, path, response):\n"
+    code += "".join(f"    eval(args.x{i})\n    yaml.load(path)\n" for i in range(50))
+    code += "    eval(response)\n"
+    given = context({"m.py": code})
+    outside, setting = outcomes("security.eval", given)
+    assert outside.message == ("m.py:104 runs text that a model or a server wrote as code: eval(response).")
+    assert setting.message == (
+        "50 places (m.py) run a setting as code: eval(args.x0), eval(args.x1) and 48 more."
+    )
+    assert setting.severity is Severity.INFO
+    (outcome,) = outcomes("security.yaml_load", given)
+    assert outcome.message.startswith("yaml.load is called without a Loader in 50 places (m.py): ")
+
+
 @pytest.mark.parametrize(
     "call", ["model.eval()", "eval('1 + 1')", "session.eval(args.x)", "df.eval(args.x)", "eval(name)"]
 )
