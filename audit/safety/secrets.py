@@ -114,6 +114,15 @@ _ENVIRONMENT: Final = re.compile(
     r"""\b(?P<name>[A-Z][A-Z0-9_]{0,60})_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)"""
     r"""["'\]]{0,2}(?:=|: ?)["']?(?P<key>[^\s"'$`<{\[(]{6,400})"""
 )
+_BLANK: Final = re.compile(r"[\s\"'<>]")
+_SHARED_REPORTS: Final = ("wandb.ai/", "api.wandb.ai/links/")
+"""Links to reports carry a token that opens this report for reading and nothing else.
+https://docs.wandb.ai/support/models/articles/who-can-edit-and-share-reports"""
+_SEARCH_KEY: Final = re.compile(
+    r"\b(?:algolia|docsearch)\b[^{}]{0,80}\{[^{}]{0,300}$|\b(?:algolia|docsearch)_?(?:search)?_?$", re.I
+)
+"""A site's search key, which every visitor gets.
+https://www.algolia.com/doc/guides/building-search-ui/going-further/api-keys-security/js"""
 _SPECIAL_TOKENS: Final = (
     "PAD",
     "EOS",
@@ -254,12 +263,14 @@ def _shaped(text: str, worth: str) -> Iterator[_Candidate]:
         position = text.find(shape.literal)
         while position >= 0:
             after = position + len(shape.literal)
-            begins = position == 0 or text[position - 1] not in _BOUNDARY
-            match = shape.pattern.match(text, position) if begins else None
+            before = text[position - 1 : position] or " "
+            # Glued to another word by a hyphen it is no alarm, but no text to pass on either.
+            match = shape.pattern.match(text, position) if before not in _BOUNDARY or before in "-_" else None
             if match and text[match.end() : match.end() + 1] not in _BOUNDARY:
                 value, end = match["key"] if "key" in match.re.groupindex else match[0], match.end()
                 start = match.start("key") if "key" in match.re.groupindex else position
-                yield _Candidate(shape.kind, start, start + len(value), _is_sure(shape, value))
+                sure = before not in _BOUNDARY and _is_sure(shape, value)
+                yield _Candidate(shape.kind, start, start + len(value), sure)
                 after = end
             position = text.find(shape.literal, after)
 
@@ -287,9 +298,19 @@ def _in_context(text: str) -> Iterator[_Candidate]:
         kind = next((kind for sign, kind in _PROVIDERS if sign in name), "API key")
         start = tail.start("key")
         if _looks_random(value):
-            yield _Candidate(kind, start, start + len(value), not _is_placeholder(value))
+            sure = not _is_placeholder(value) and not _is_public(text, word.start())
+            yield _Candidate(kind, start, start + len(value), sure)
         elif "passw" in name and len(value) >= 6 and any(char.isdigit() for char in value):
             yield _Candidate(kind, start, start + len(value), False)
+
+
+def _is_public(text: str, position: int) -> bool:
+    """Whether the value named at `position` is one that is published on purpose: the search key of a site, the key in a link that shares a report."""
+    before = text[max(0, position - 400) : position]
+    link = before.rpartition("://")[2] if "://" in before else ""
+    shared = bool(link) and not _BLANK.search(link) and link.startswith(_SHARED_REPORTS)
+    admin = re.search(r"(?:admin|write)[_-]?$", before, re.IGNORECASE) is not None
+    return shared or (not admin and _SEARCH_KEY.search(before) is not None)
 
 
 def _in_environment(text: str) -> Iterator[_Candidate]:

@@ -116,7 +116,11 @@ def lockfile(repository: Repository) -> Signal[str]:
         ):
             return Signal("full", (place(path, 1, "every line is exact"),))
     partial = [place(path, None, "lock of a part") for path in locks]
-    partial += [place(path, 1, "every line is exact, but not all packages are listed") for path in exact]
+    partial += [
+        place(path, 1, "every line is exact, but not all packages are listed")
+        for path, names in exact.items()
+        if _covers_a_part(path, names, needed, repository)
+    ]
     if not partial:
         partial = _mostly_exact(repository)
     return Signal("partial" if partial else "none", tuple(partial[:2]))
@@ -201,6 +205,17 @@ def _needed_critical(repository: Repository) -> dict[str, tuple[str, ...]]:
 
 def _covers(names: frozenset[str], needed: dict[str, tuple[str, ...]]) -> bool:
     return all(not names.isdisjoint(map(_canonical, distributions)) for distributions in needed.values())
+
+
+def _covers_a_part(
+    path: str, names: frozenset[str], needed: dict[str, tuple[str, ...]], repository: Repository
+) -> bool:
+    """Whether an exact list fixes what numbers depend on: of a sub-project, or half of what the code cannot do without. The list of one
+    optional feature fixes nothing."""
+    if not any(name in _critical() for name in names):
+        return False
+    covered = sum(not names.isdisjoint(map(_canonical, each)) for each in needed.values())
+    return 2 * covered >= len(needed) or _is_sub_project(path, repository)
 
 
 def _mostly_exact(repository: Repository) -> list[Place]:

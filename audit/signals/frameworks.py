@@ -10,13 +10,13 @@ from audit.signals.training_path import TrainingPath
 
 _STANDARD = frozenset(sys.stdlib_module_names) | {
     "__future__",
+    "__main__",
     "setuptools",
     "pkg_resources",
     "distutils",
     "_typeshed",
-    "cPickle",
-    "urllib2",
-    "StringIO",
+    "pip",
+    *"cPickle urllib2 urlparse StringIO cStringIO ConfigParser Queue HTMLParser httplib __builtin__ copy_reg Tkinter commands".split(),
 }
 
 

@@ -237,3 +237,41 @@ def test_never_raises(text: str) -> None:
 )
 def test_long_texts_are_bounded(piece: str) -> None:
     assert facts(piece * (1_000_000 // len(piece))).words >= 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Accuracy\n\n| Model | Acc. |\n",
+        "The example samples should yield 0.5 pass@1.\n",
+        "which is expected to output the results in a tabular format:\n",
+        "| Model | Avg. STS |\n|:---|:---:|\n| base | 76.25 |\n",
+        "| Model | FID |\n|---|---|\n| base | **2.57** |\n",
+    ],
+)
+def test_results_that_a_document_states(text: str) -> None:
+    assert "results" in dict(facts(text).topics)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| Option | Default |\n|---|---|\n| lr | 3 |\n",
+        "It gives you 3 ways to load a map.\n",
+        "The mean | x\n",
+    ],
+)
+def test_numbers_that_are_no_results(text: str) -> None:
+    assert "results" not in dict(facts(text).topics)
+
+
+def test_a_list_of_requirements_that_a_sentence_names_is_an_instruction() -> None:
+    assert (
+        dict(facts("0. Install python requirements. Please refer [it](requirements.txt)\n").topics)["install"]
+        == 1
+    )
+
+
+def test_prompts_and_launchers_in_blocks_without_a_language() -> None:
+    text = "```\n> python -m pkg.train --lr 1\nsaved > out.txt\n```\n\n```\nmpiexec -n N python train.py --x\n```\n"
+    assert [(each.target, each.line) for each in facts(text).commands] == [("pkg.train", 2), ("train.py", 7)]

@@ -106,7 +106,14 @@ NONE = [
     "git@github.com:org/repository-with-a-long-name-0123456789.git",
     "https://github.com/org/repo/blob/" + made(40, HEX) + "/secret.py",
     "flask.secret_key = 'dev'",
+    f"algolia: {{\n    apiKey: '{made(32, HEX)}',\n    indexName: 'docs',\n}}",
+    f"[curves](https://wandb.ai/team/project/reports/Title--Vmlldzo2?accessToken={made(60, '0123456789abcdefghijklmnopqrstuvwxyz')})",
 ]
+
+
+def test_a_key_that_writes_to_a_search_index_is_one() -> None:
+    (match,) = scan(f"algolia: {{\n    adminApiKey: '{made(32, HEX)}',\n}}")
+    assert match.line == 2
 
 
 @pytest.mark.parametrize("text", NONE)

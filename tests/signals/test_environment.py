@@ -47,6 +47,8 @@ def test_manifests_of_the_code_alone() -> None:
         ({"dvc.lock": "schema: '2.0'\n", "rust/Cargo.lock": "version = 3\n", "train.py": TRAIN}, "none"),
         ({"requirements-dev.txt": "pytest==8.0.0\n", "train.py": "import argparse\n"}, "none"),
         ({"docs/requirements.txt": "sphinx==7.0.0\n", "train.py": "import argparse\n"}, "none"),
+        ({"requirements/doctests.txt": "pytest==8.0.0\n", "requirements.txt": "torch\n", "train.py": TRAIN}, "none"),
+        ({"requirements/triton.txt": "triton==3.0.0\n", "requirements.txt": "torch\nnumpy\n", "train.py": TRAIN}, "none"),
         ({"train.py": TRAIN}, "none"),
         ({"src/requirements.txt": EXACT, "src/train.py": TRAIN}, "full"),
         ({"sub/requirements.txt": EXACT, "sub/train.py": TRAIN, "requirements.txt": "torch\n"}, "partial"),
