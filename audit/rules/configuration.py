@@ -14,7 +14,7 @@ from audit.facts.python.vocabulary import CONFIG_RECEIVERS
 from audit.rules.flags import Flag, flags_in, literal, parses_otherwise
 from audit.rules.imports import core_files
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, passed
-from audit.rules.wording import OUTCOME_LIMIT, capped, listed
+from audit.rules.wording import OUTCOME_LIMIT, capped, counted, listed
 from audit.signals.repository import Repository
 from audit.signals.training_path import commands_of
 
@@ -37,34 +37,81 @@ def absolute_paths(context: Context) -> Iterable[Outcome]:
     if not repository.code and not repository.configs:
         yield not_applicable(_NO_CODE)
         return
-    found: dict[tuple[str, str], list[Place]] = defaultdict(list)
-    severity: dict[tuple[str, str], Severity] = {}
+    mounted = _mounted(repository)
+    wired: dict[str, list[Place]] = defaultdict(list)
+    settable: dict[str, list[Place]] = defaultdict(list)
     for path, line, value, can_be_set in _absolute(repository):
-        found[path, value].append(Place(path, line))
-        lesser = can_be_set or is_example_path(path)
-        severity[path, value] = (
-            Severity.INFO
-            if lesser and severity.get((path, value)) is not Severity.WARNING
-            else Severity.WARNING
-        )
-    keys = sorted(found, key=lambda key: (-severity[key].rank, key))
-    for path, value in keys[:OUTCOME_LIMIT]:
+        if any(value.startswith(f"{folder}/") or value == folder for folder in mounted):
+            continue  # a place inside a container that the repository itself starts
+        place = Place(path, line, value[:100])
+        if can_be_set or is_example_path(path):
+            settable[_root(value)].append(place)
+        else:
+            wired[path].append(place)
+    for path, places in sorted(wired.items()):
+        yield _machine_paths(places, path, None)
+    outcomes = [_machine_paths(places, root, Severity.INFO) for root, places in sorted(settable.items())]
+    yield from outcomes[:_ROOTS]
+    if rest := sorted(settable)[_ROOTS:]:
         yield failed(
-            f"{path}:{found[path, value][0].line} names {value[:100]}, a place that exists on one machine.",
-            *capped(found[path, value]),
-            key=value,
-            severity=severity[path, value],
-        )
-    if len(keys) > OUTCOME_LIMIT:
-        rest = keys[OUTCOME_LIMIT:]
-        yield failed(
-            f"{len(rest)} further absolute paths stand in the code and its settings.",
-            *capped(found[key][0] for key in rest),
+            f"{counted(len(rest), 'further folder')} of one machine {'is' if len(rest) == 1 else 'are'} named in settings and scripts: {listed(rest, 5)}.",
+            *capped(settable[root][0] for root in rest),
             key="more",
             severity=Severity.INFO,
         )
-    if not keys:
+    if not wired and not settable:
         yield passed("No path of one particular machine stands in the code or its settings.")
+
+
+_ROOTS = 10
+"""Folders of one machine that are told one by one."""
+
+_SHARED_DISK = re.compile(
+    r"/(?:private/|data/|mnt/|nfs/)?(?:home|Users|users)/[^/]+"
+    r"|/(?:scratch|gpfs|lustre|nfs|mnt|work|projects?)/(?:gpfs|lustre|nfs|fsw?|fast|projects?|home|users?|work|scratch|data)/[^/]+"
+    r"|(?:/|[A-Za-z]:[\\/]+)[^/\\]+[/\\]+[^/\\]+"
+)
+
+
+def _root(value: str) -> str:
+    """The person's or project's folder that a path lies in: "/home/alice", "/scratch/gpfs/group"."""
+    match = _SHARED_DISK.match(re.sub(r"/{2,}", "/", value))
+    return match[0].rstrip("/") if match else value
+
+
+def _machine_paths(places: list[Place], key: str, severity: Severity | None) -> Outcome:
+    """One finding about the paths of one file, or about those below one folder: somebody mends them together."""
+    places = list(dict.fromkeys(places))
+    values = tuple(dict.fromkeys(place.note for place in places))
+    files = tuple(dict.fromkeys(place.path for place in places))
+    first = places[0]
+    if len(values) == 1 and len(files) == 1:
+        said = f"{first.path}:{first.line} names {values[0]}, a place that exists on one machine."
+        places = [Place(place.path, place.line) for place in places]
+    elif len(files) == 1:
+        said = f"{first.path} names {listed(values, 3)}, places that exist on one machine."
+    else:
+        said = f"{len(files)} files name places below {key}, which exists on one machine: {listed(files, 3)}."
+    return failed(said, *capped(places, 10), key=key, severity=severity)
+
+
+_MOUNT = re.compile(
+    r"(?:^|\s)(?:-v|--volume|--bind|-B)[ =]['\"]?(?P<source>[^\s:'\"]*):(?P<target>/[\w./-]+)"
+    r"|(?:target|dst|destination)=(?P<other>/[\w./-]+)"
+)
+
+
+def _mounted(repository: Repository) -> frozenset[str]:
+    """Folders that commands of the repository mount into a container: a path below one is the same on every machine."""
+    found = set()
+    for _, command in commands_of(repository):
+        if not re.search(r"\b(?:docker|podman|singularity|apptainer|nvidia-docker|srun)\b", command.text):
+            continue
+        for match in _MOUNT.finditer(command.text):
+            target = (match["target"] or match["other"]).rstrip("/")
+            if target and target != (match["source"] or "").rstrip("/"):
+                found.add(target)
+    return frozenset(found)
 
 
 def _absolute(repository: Repository) -> Iterator[tuple[str, int, str, bool]]:
@@ -224,11 +271,11 @@ def unused_flags(context: Context) -> Iterable[Outcome]:
         looked += 1
         # Where many are unread, the values are reached in a way that is not seen here.
         if dead and 4 * len(dead) <= len(flags):
-            unused += [_unused(path, flag, passed_on) for flag in dead]
+            unused.append(_unused(path, dead, passed_on))
     yield from unused[:OUTCOME_LIMIT]
     if len(unused) > OUTCOME_LIMIT:
         yield failed(
-            f"{len(unused) - OUTCOME_LIMIT} further flags are read nowhere.",
+            f"{len(unused) - OUTCOME_LIMIT} further scripts define flags that nothing reads.",
             key="more",
             severity=Severity.INFO,
         )
@@ -305,21 +352,26 @@ def _is_dead(flag: Flag, read: frozenset[str]) -> bool:
     )
 
 
-def _unused(path: str, flag: Flag, passed_on: set[str]) -> Outcome:
-    name = (
-        flag.names[-1]
-        if len(flag.names) == 1
-        else next((n for n in flag.names if n.startswith("--")), flag.names[0])
+def _unused(path: str, dead: list[Flag], passed_on: set[str]) -> Outcome:
+    """The finding about the flags of one script that nothing reads."""
+    names = {
+        flag: next((name for name in flag.names if name.startswith("--")), flag.names[0]) for flag in dead
+    }
+    used = [name for flag, name in names.items() if not passed_on.isdisjoint(flag.names)]
+    single = len(dead) == 1
+    where = f"{path}:{dead[0].line}" if single else path
+    said = (
+        f"{where} defines {listed(list(names.values()), 8)}, and nothing reads {'it' if single else 'them'}: "
     )
-    used = not passed_on.isdisjoint(flag.names)
-    said = f"{path}:{flag.line} defines {name}, and nothing reads it: setting it has no effect" + (
-        ", though documented commands do." if used else "."
-    )
+    said += "setting it has no effect" if single else "setting them has no effect"
+    if used:
+        said += ", though documented commands do" + ("" if len(used) == len(dead) else f" ({listed(used)})")
+    fields = listed([f"args.{flag.dest}" for flag in dead], 4)
     return failed(
-        said,
-        Place(path, flag.line),
-        key=name,
-        fix=f"Use args.{flag.dest} where it is meant to act, or remove the flag.",
+        said + ".",
+        *capped((Place(path, flag.line, "" if single else name) for flag, name in names.items()), 10),
+        key=names[dead[0]] if single else "flags",
+        fix=f"Use {fields} where {'it is' if single else 'they are'} meant to act, or remove the {'flag' if single else 'flags'}.",
         severity=None if used else Severity.INFO,
     )
 

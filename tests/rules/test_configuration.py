@@ -14,10 +14,62 @@ def test_a_path_of_one_machine() -> None:
     given = context({"train.py": "ROOT = '/home/alice/imagenet'\nAGAIN = '/home/alice/imagenet'\n"})
     (outcome,) = outcomes("configuration.absolute_paths", given)
     assert outcome.message == "train.py:1 names /home/alice/imagenet, a place that exists on one machine."
-    assert (outcome.severity, outcome.evidence) == (
-        Severity.WARNING,
-        (Place("train.py", 1), Place("train.py", 2)),
+    assert (outcome.severity, outcome.evidence) == (None, (Place("train.py", 1), Place("train.py", 2)))
+
+
+def test_paths_that_are_mended_together_are_one_finding() -> None:
+    files = {
+        "a.py": "ROOT = '/home/alice/imagenet'\nOUT = '/scratch/gpfs/alice/out'\n",
+        **{
+            f"conf/{n}.yaml": f"data: /scratch/gpfs/bob/d{n}\nout: /scratch/gpfs/bob/o{n}\n" for n in range(3)
+        },
+        "conf/other.yaml": "data: /private/home/carol/d\n",
+    }
+    found = outcomes("configuration.absolute_paths", context(files))
+    assert [(each.message, each.severity) for each in found] == [
+        (
+            "a.py names /home/alice/imagenet and /scratch/gpfs/alice/out, places that exist on one machine.",
+            None,
+        ),
+        (
+            "conf/other.yaml:1 names /private/home/carol/d, a place that exists on one machine.",
+            Severity.INFO,
+        ),
+        (
+            "3 files name places below /scratch/gpfs/bob, which exists on one machine: "
+            "conf/0.yaml, conf/1.yaml and conf/2.yaml.",
+            Severity.INFO,
+        ),
+    ]
+    assert found[0].evidence == (
+        Place("a.py", 1, "/home/alice/imagenet"),
+        Place("a.py", 2, "/scratch/gpfs/alice/out"),
     )
+    assert len(found[2].evidence) == 6
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "docker run --gpus all -v $PWD/data:/data/dlrm -it image bash",
+        "docker run --volume=/raid/x:/data/dlrm:ro image bash",
+        "docker run --mount type=bind,source=/raid/x,target=/data/dlrm image python train.py",
+    ],
+)
+def test_places_inside_a_container_that_the_repository_starts(command: str) -> None:
+    files = {
+        "README.md": f"# P\n\n```bash\n{command}\n```\n",
+        "run.sh": "DATA=/data/dlrm/criteo\npython train.py --data $DATA\n",
+    }
+    assert failures("configuration.absolute_paths", context({**files, "main.py": "print(1)\n"})) == []
+
+
+def test_a_path_that_a_container_has_in_common_with_the_machine_is_one_of_the_machine() -> None:
+    files = {
+        "README.md": "# P\n\n```bash\ndocker run -v /home/alice:/home/alice image bash\n```\n",
+        "main.py": "X = '/home/alice/data'\n",
+    }
+    assert len(failures("configuration.absolute_paths", context(files))) == 1
 
 
 def test_a_path_that_a_user_can_replace_weighs_less() -> None:
@@ -27,10 +79,10 @@ def test_a_path_that_a_user_can_replace_weighs_less() -> None:
         "run.sh": "DATA=/home/carol/data\npython train.py --data $DATA\n",
     }
     found = outcomes("configuration.absolute_paths", context(files))
-    assert [(each.evidence[0].path, each.severity) for each in found] == [
-        ("conf/base.yaml", Severity.INFO),
-        ("run.sh", Severity.INFO),
-        ("train.py", Severity.INFO),
+    assert [(each.key, each.evidence[0].path, each.severity) for each in found] == [
+        ("/home/carol", "run.sh", Severity.INFO),
+        ("/mnt/lab7", "conf/base.yaml", Severity.INFO),
+        ("/scratch/bob", "train.py", Severity.INFO),
     ]
 
 
@@ -112,6 +164,18 @@ def test_a_flag_that_nothing_reads() -> None:
     (outcome,) = outcomes("configuration.unused_flags", context({"train.py": SCRIPT}))
     assert outcome.message == "train.py:12 defines --warmup, and nothing reads it: setting it has no effect."
     assert outcome.severity is Severity.INFO
+
+
+def test_flags_of_one_script_that_nothing_reads_are_one_finding() -> None:
+    more = "".join(f'    parser.add_argument("--{name}")\n' for name in ("decay", "k0", "k1", "k2", "k3"))
+    text = dedent(SCRIPT).replace("    args = parser", more + "    args = parser")
+    text += "\n\ndef use(args):\n    return args.k0 + args.k1 + args.k2 + args.k3\n"
+    (outcome,) = outcomes("configuration.unused_flags", context({"train.py": text}))
+    assert (
+        outcome.message
+        == "train.py defines --warmup and --decay, and nothing reads them: setting them has no effect."
+    )
+    assert [place.note for place in outcome.evidence] == ["--warmup", "--decay"]
 
 
 def test_a_flag_that_a_documented_command_sets_weighs_more() -> None:
