@@ -82,8 +82,10 @@ _LINK: Final = re.compile(
     r"|\b(?:src|href)[ \t]*+=[ \t]*+[\"'](?P<html>[^\"'\n]{1,500})[\"']"
     r"|^[ \t]*+\.\.[ \t]++(?:image|figure|include|literalinclude)::[ \t]++(?P<directive>\S{1,500})"
     r"|`[^`<>\n]{1,300}<(?P<rst>[^<>\s]{1,500})>`__?"
-    r"|^[ \t]{0,3}\[[^\[\]\n]{1,200}\]:[ \t]++<?(?P<reference>[^\s<>]{1,500})"
+    r"|^[ \t]{0,3}\[(?!\^)[^\[\]\n]{1,200}\]:[ \t]++<?(?P<reference>[^\s<>]{1,500})"
 )
+_ESCAPED: Final = re.compile(r"\\([_*~()\[\]`.#+!-])")
+"""Markdown's escapes: "docs/\\_static" is the path "docs/_static"."""
 _ABSOLUTE: Final = re.compile(r"^(?:[a-zA-Z][\w+.-]*:|//|#|\{|\$|%|@|data:)")
 _HUB: Final = re.compile(
     r"\b(?:huggingface\.co|hf\.co)/(?P<id>(?:datasets/)?[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?)"
@@ -355,7 +357,7 @@ class _Reader:
             for match in _LINK.finditer(line):
                 target = match[match.lastgroup or 0]
                 if not _ABSOLUTE.match(target):
-                    path = re.split(r"[#?]", target, maxsplit=1)[0]
+                    path = _ESCAPED.sub(r"\1", re.split(r"[#?]", target, maxsplit=1)[0])
                     self.links += [(path, number)] if path else []
         if "huggingface.co/" in line or "hf.co/" in line:
             for match in _HUB.finditer(line):

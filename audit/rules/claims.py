@@ -10,10 +10,10 @@ from urllib.parse import unquote
 from audit.documents.finding import Severity
 from audit.documents.place import Place
 from audit.facts.classify import is_test_path
-from audit.facts.model import Command, DocsFacts
+from audit.facts.model import Command, DocsFacts, PatternFacts
 from audit.rules.flags import Flag, accepted, accepts, spelling
 from audit.rules.rule import Context, Outcome, failed, not_applicable, passed
-from audit.rules.wording import OUTCOME_LIMIT
+from audit.rules.wording import OUTCOME_LIMIT, capped, listed
 from audit.signals.repository import Repository
 from audit.signals.training_path import resolve_target
 
@@ -52,7 +52,8 @@ def missing_files(context: Context) -> Iterable[Outcome]:
         if each.endswith((".py", ".sh")):
             stems[each[:1]].append(each)
     looked = 0
-    missing: list[Outcome] = []
+    missing: dict[str, list[Place]] = defaultdict(list)
+    alike: dict[str, str] = {}
     for path, command in _stated_commands(repository):
         target = command.target
         if (
@@ -71,20 +72,31 @@ def missing_files(context: Context) -> Iterable[Outcome]:
         near = next(iter(get_close_matches(name, stems.get(name[:1], ()), 1, 0.86)), "")
         # Neither a folder of this repository nor a like name: it may be a file from elsewhere.
         if near or (folder and (folder in folders or f"{doc_folder}/{folder}" in folders)):
-            missing.append(
-                failed(
-                    f"{path}:{command.line} runs {target}, and no file of that name is in the repository.",
-                    Place(path, command.line),
-                    fix=f"Is {near} meant?" if near else "Name the file that is meant, or add it.",
-                    key=target,
-                    severity=None if folder else Severity.INFO,
-                )
-            )
-    yield from _few(_first_of_each(missing), "further commands run a file that is not there")
+            missing[target].append(Place(path, command.line))
+            alike[target] = near
+    outcomes = [_missing(target, places, alike[target]) for target, places in missing.items()]
+    yield from _few(outcomes, "further commands run a file that is not there")
     if not looked:
         yield not_applicable("No document and no script runs a file.")
     elif not missing:
         yield passed("Every file that documents and scripts run is there.")
+
+
+def _missing(target: str, places: list[Place], near: str) -> Outcome:
+    """The finding about one file that is not there, wherever it is run."""
+    first: dict[str, Place] = {}
+    for place in places:
+        first.setdefault(place.path, place)
+    documents = list(first.values())
+    one = f"{documents[0].path}:{documents[0].line} runs {target}"
+    said = one if len(documents) == 1 else f"{listed(list(first), 3)} run {target}"
+    return failed(
+        f"{said}, and no file of that name is in the repository.",
+        *capped(documents, 10),
+        fix=f"Is {near} meant?" if near else "Name the file that is meant, or add it.",
+        key=target,
+        severity=None if "/" in target else Severity.INFO,
+    )
 
 
 def _folders(repository: Repository) -> frozenset[str]:
@@ -163,7 +175,7 @@ def unknown_flags(context: Context) -> Iterable[Outcome]:
     repository, graph = context.repository, context.path.graph
     known: dict[str, tuple[Flag, ...] | None] = {}
     looked = 0
-    wrong: list[Outcome] = []
+    wrong: dict[tuple[str, str], dict[str, Place]] = defaultdict(dict)
     for path, command in _stated_commands(repository):
         if not command.target or not command.flags:
             continue
@@ -180,16 +192,9 @@ def unknown_flags(context: Context) -> Iterable[Outcome]:
         for flag in command.flags:
             name = spelling(flag.name)
             if re.fullmatch(r"--?[A-Za-z][\w.-]*", name) and not accepts(flags, name):
-                wrong.append(
-                    failed(
-                        f"{path}:{flag.line or command.line} passes {name} to {script}, which defines no such flag and stops with an error.",
-                        Place(path, flag.line or command.line),
-                        Place(script, flags[0].line if flags else None, "where the script defines its flags"),
-                        fix=f"Correct the command, or define {name} in {script}.",
-                        key=f"{script} {name}",
-                    )
-                )
-    yield from _few(_first_of_each(wrong), "further documented flags are not defined")
+                wrong[path, script].setdefault(name, Place(path, flag.line or command.line))
+    outcomes = [_unknown(script, found, known[script]) for (_, script), found in wrong.items()]
+    yield from _few(outcomes, "further documents pass flags that a script does not define")
     if not looked:
         yield not_applicable(
             "No documented command passes flags to a script whose flags can be told for certain."
@@ -200,12 +205,19 @@ def unknown_flags(context: Context) -> Iterable[Outcome]:
         )
 
 
-def _first_of_each(outcomes: list[Outcome]) -> list[Outcome]:
-    """One outcome a file and key: a document that repeats a wrong flag is mended in one go."""
-    seen: dict[tuple[str, str], Outcome] = {}
-    for each in outcomes:
-        seen.setdefault((each.evidence[0].path, each.key), each)
-    return list(seen.values())
+def _unknown(script: str, found: dict[str, Place], flags: tuple[Flag, ...] | None) -> Outcome:
+    """The finding about all flags that one document passes to a script in vain."""
+    names, first = list(found), next(iter(found.values()))
+    single = len(names) == 1
+    places = [first] if single else [Place(place.path, place.line, name) for name, place in found.items()]
+    return failed(
+        f"{first.path}:{first.line} passes {listed(names, 6)} to {script}, which defines no such "
+        f"{'flag' if single else 'flags'} and stops with an error.",
+        *capped(places, 10),
+        Place(script, flags[0].line if flags else None, "where the script defines its flags"),
+        fix=f"Correct the command, or define {listed(names, 6)} in {script}.",
+        key=f"{script} {names[0]}" if single else script,
+    )
 
 
 def _few(outcomes: list[Outcome], rest: str) -> Iterator[Outcome]:
@@ -221,13 +233,14 @@ def broken_links(context: Context) -> Iterable[Outcome]:
         entry.path for entry in repository.snapshot.entries
     }
     looked = 0
-    broken: list[Outcome] = []
+    broken: dict[str, dict[str, Place]] = defaultdict(dict)
+    made = _generated(repository)
     for path, body in guides(repository).items():
         if not path.lower().endswith((".md", ".markdown")) or path.startswith(_SITES):
             continue  # a site generator gives links in its sources another meaning
         for target, line in body.links:
             file = _linked_file(path, target)
-            if file is None:
+            if file is None or file.rpartition("/")[2] in made:
                 continue
             looked += 1
             if (
@@ -236,18 +249,52 @@ def broken_links(context: Context) -> Iterable[Outcome]:
                 or any(file + end in hidden for end in (".md", ".html", "/README.md"))
             ):
                 continue
-            broken.append(
-                failed(
-                    f"{path}:{line} links to {file}, which is not in the repository.",
-                    Place(path, line),
-                    key=file,
-                )
-            )
-    yield from _few(_first_of_each(broken), "further links lead nowhere")
+            shown = target if _HOST.match(target) else file
+            broken[path].setdefault(shown, Place(path, line, "" if shown == file else "address"))
+    yield from _few(
+        [_broken(path, found) for path, found in broken.items()],
+        "further documents hold links that lead nowhere",
+    )
     if not looked:
         yield not_applicable("No document links to a file of the repository.")
     elif not broken:
         yield passed("Every file that documents link to is there.")
+
+
+_HOST = re.compile(
+    r"(?:www\.|[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|ai|edu|dev|gov|co|me)(?:/|$))", re.IGNORECASE
+)
+"""A link's target that is meant as an address and lacks `https://`."""
+
+
+def _generated(repository: Repository) -> frozenset[str]:
+    """Names of files that .gitignore lists one by one: something makes them, on the documentation's site for instance."""
+    return frozenset(
+        pattern.rpartition("/")[2]
+        for _, body in repository.bodies(PatternFacts)
+        for pattern, attributes, _ in body.patterns
+        if not attributes and re.fullmatch(r"/?[\w./-]*\w\.\w{1,5}", pattern)
+    )
+
+
+def _broken(path: str, found: dict[str, Place]) -> Outcome:
+    """The finding about all links of one document that lead nowhere."""
+    names, places = list(found), list(found.values())
+    addresses = all(place.note for place in places)
+    where = f"{path}:{places[0].line}" if len(names) == 1 else path
+    end = (
+        "which GitHub takes for a file of the repository: it lacks `https://`"
+        if addresses
+        else f"which {'is' if len(names) == 1 else 'are'} not in the repository"
+    )
+    return failed(
+        f"{where} links to {listed(names, 3)}, {end}.",
+        *capped(
+            (Place(path, place.line, "" if len(names) == 1 else name) for name, place in found.items()), 10
+        ),
+        key=names[0] if len(names) == 1 else "links",
+        fix="Write the whole address, with `https://`." if addresses else None,
+    )
 
 
 def _slashes(path: str) -> Iterator[int]:

@@ -5,10 +5,12 @@ from collections.abc import Iterable, Iterator
 
 from audit.documents.finding import Severity
 from audit.documents.place import Place
+from audit.facts.classify import is_test_path
+from audit.facts.kinds import Kind
 from audit.facts.model import Command, DocsFacts
 from audit.rules.claims import broken_links, guides, missing_files, unknown_flags
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, not_checked, passed
-from audit.rules.wording import capped, listed
+from audit.rules.wording import capped, counted, listed
 from audit.signals.repository import Repository
 from audit.signals.training_path import resolve_target
 
@@ -172,8 +174,32 @@ def license_(context: Context) -> Iterable[Outcome]:
             severity=Severity.INFO,
             fix="Use the unchanged text of a known licence, or name its SPDX id in the manifest.",
         )
+    elif (spoken := _speaks_of_licence(context.repository)) is not None:
+        yield failed(
+            f"{spoken.path}:{spoken.line} speaks of a licence, and no licence file holds its text: GitHub and package tools show none.",
+            spoken,
+            severity=Severity.INFO,
+            fix="Put the licence's text into a file LICENSE.",
+        )
+    elif parts := [path for path in context.repository.of_kind(Kind.LICENSE) if not is_test_path(path)]:
+        have = "has its" if len(parts) == 1 else "have their"
+        yield failed(
+            f"No licence covers the whole repository; {counted(len(parts), 'folder')} {have} own ({listed(parts, 3)}).",
+            *capped(Place(path) for path in parts),
+            severity=Severity.INFO,
+            fix="Add a LICENSE file at the root, or say there which licence holds for which folder.",
+        )
     else:
         yield failed("There is no licence: nobody else may lawfully use, change or pass on this code.")
+
+
+def _speaks_of_licence(repository: Repository) -> Place | None:
+    """Where the README has a heading about the licence, with something below it."""
+    body = repository.docs.get(repository.readme or "")
+    if body is None:
+        return None
+    line = next((line for text, _, line in body.headings if re.search(r"\blicen[cs]e\b", text, re.I)), None)
+    return Place(repository.readme or "", line) if line is not None else None
 
 
 def citation(context: Context) -> Iterable[Outcome]:

@@ -210,6 +210,41 @@ def test_links() -> None:
     assert status("documentation.broken_links", context(with_readme("# P\n\n[b](train.py)\n"))) is Status.PASS
 
 
+def test_links_of_one_document_are_one_finding() -> None:
+    text = "# P\n\n[a](gone/a.md) [b](gone/b.md)\n\n[c](www.example.org/x) [d](docs/\\_static/logo.png)\n\n[^1]: See the paper.\n"
+    files = with_readme(text, {"docs/_static/logo.png": b"x", "sub/GUIDE.md": "# G\n\n[e](example.com)\n"})
+    found = outcomes("documentation.broken_links", context(files))
+    assert [each.message for each in found] == [
+        "README.md links to gone/a.md, gone/b.md and www.example.org/x, which are not in the repository.",
+        "sub/GUIDE.md:3 links to example.com, which GitHub takes for a file of the repository: it lacks `https://`.",
+    ]
+
+
+def test_links_to_what_a_build_makes() -> None:
+    files = with_readme(
+        "# P\n\n[a](docs/reference.md)\n", {"docs/.gitignore": "reference.md\n", "docs/x.md": "x"}
+    )
+    assert failures("documentation.broken_links", context(files)) == []
+
+
+def test_a_missing_file_that_many_documents_run_is_one_finding() -> None:
+    more = {f"{name}/README.md": "```\npython tools/gone.py\n```\n" for name in "abcd"}
+    (outcome,) = outcomes(
+        "documentation.missing_files", context(with_readme("# P\n", {**more, "tools/x.py": "print(1)\n"}))
+    )
+    assert outcome.message == (
+        "a/README.md, b/README.md and 2 more run tools/gone.py, and no file of that name is in the repository."
+    )
+
+
+def test_flags_that_one_document_passes_in_vain_are_one_finding() -> None:
+    text = "# P\n\n```\npython train.py --warmup 10 --decay 0.1\n```\n"
+    (outcome,) = outcomes("documentation.unknown_flags", context(with_readme(text)))
+    assert outcome.message == (
+        "README.md:4 passes --warmup and --decay to train.py, which defines no such flags and stops with an error."
+    )
+
+
 def test_links_of_a_documentation_site_have_another_meaning() -> None:
     files = with_readme("# P\n", {"docs/guide.md": "# G\n\n[a](../api/thing)\n"})
     assert failures("documentation.broken_links", context(files)) == []
@@ -225,6 +260,20 @@ def test_the_licence() -> None:
     unknown = Signal(None, (Place("LICENSE", 1),))
     (outcome,) = outcomes("documentation.license", context(license=unknown))
     assert (outcome.status, outcome.severity) == (Status.FAIL, Severity.INFO)
+
+
+def test_a_licence_that_the_readme_alone_speaks_of_and_those_of_parts() -> None:
+    (outcome,) = outcomes(
+        "documentation.license", context(with_readme("# P\n\n## License\n\nMIT.\n"), license=None)
+    )
+    assert (outcome.severity, outcome.evidence) == (Severity.INFO, (Place("README.md", 3),))
+    parts = {**with_readme("# P\n"), "a/LICENSE": "text\n", "b/LICENSE": "text\n"}
+    (outcome,) = outcomes("documentation.license", context(parts, license=None))
+    assert (
+        outcome.message
+        == "No licence covers the whole repository; 2 folders have their own (a/LICENSE and b/LICENSE)."
+    )
+    assert outcome.severity is Severity.INFO
 
 
 def test_the_citation() -> None:
