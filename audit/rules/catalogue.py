@@ -9,17 +9,25 @@ from audit.rules import (
     benchmarks,
     code,
     configuration,
+    data,
+    determinism,
     documentation,
     environment,
+    hub,
     notebooks,
     security,
     testing,
+    training,
 )
 from audit.rules.rule import Context, Outcome, Rule, not_checked
 
 RULES: tuple[Rule, ...] = (
     *code.RULES,
     *environment.RULES,
+    *determinism.RULES,
+    *data.RULES,
+    *hub.RULES,
+    *training.RULES,
     *configuration.RULES,
     *documentation.RULES,
     *testing.RULES,

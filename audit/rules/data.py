@@ -180,7 +180,7 @@ def versions(context: Context) -> Iterable[Outcome]:
 def _says_a_version(context: Context, source: Source) -> bool:
     """Whether the name is passed in from outside, where it may carry a version."""
     for call in context.repository.code[source.path].calls:
-        if call.line == source.line:
+        if call.line == source.line and call.name.rpartition(".")[2] in ("load", "builder", "fetch_openml"):
             first = call.args[0] if call.args else call.kwargs.get("name", "")
             return first[:1] not in "'\"" or "version" in call.kwargs
     return True

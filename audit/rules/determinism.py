@@ -471,7 +471,13 @@ def order(context: Context) -> Iterable[Outcome]:
                 groups[place.path, begin].append(Place(place.path, place.line))
     for (path, begin), places in list(groups.items())[:OUTCOME_LIMIT]:
         said, mend = _ORDER_NOTES[begin]
-        yield failed(f"{path}:{places[0].line} {said}{_more(places)}.", *capped(places), fix=mend, key=begin)
+        yield failed(
+            f"{path}:{places[0].line} {said}{_more(places)}.",
+            *capped(places),
+            fix=mend,
+            key=begin,
+            severity=Severity.INFO if begin == "iterates over a set" else None,
+        )
     if len(groups) > OUTCOME_LIMIT:
         yield failed(f"{len(groups) - OUTCOME_LIMIT} further files do the like.", key="more")
     if not groups:

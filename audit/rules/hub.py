@@ -159,6 +159,9 @@ def _revisions(context: Context, ids: tuple[HubId, ...], noun: str) -> Iterable[
         yield not_applicable(f"No {noun} of the hub is named.")
         return
     loose = _ranked(context, ids)
+    if not loose and not any(row.pinned for row in ids):
+        yield not_applicable(f"No {noun} of the hub is named.")
+        return
     if not loose:
         yield passed(
             f"Every {noun} of the hub is asked for by commit.",

@@ -38,7 +38,7 @@ _TORCH_DRAWS = frozenset(
     "rand randn randint randperm normal multinomial bernoulli rand_like randn_like poisson".split()
 )
 _ENVIRONMENTS = frozenset({"gym", "gymnasium", "minigrid", "stable_baselines3"})
-_MAKES = frozenset({"make", "make_vec", "make_vec_env", "make_atari_env"})
+_ENVIRONMENT = re.compile(r"(?:^|[._])(?:envs?|environment|vec_env|\w*_envs?)$")
 _SEEDS_BY_ITSELF = re.compile(
     r"(?:.*\.)?LightningCLI|(?:detectron2|mmengine|mmcv|mmdet|mmseg|fastai)(?:\.\w+)*\.(?:default_setup|Runner|from_cfg|set_seed|seed_all_rng)"
 )
@@ -180,7 +180,7 @@ def _drawn(call: Call, facts: PythonFacts) -> Iterator[tuple[str, str]]:
         and "generator" not in call.kwargs
     ):
         yield "torch", "a DataLoader that shuffles"
-    elif last in _MAKES and call.name.partition(".")[0] in _ENVIRONMENTS:
+    elif last == "reset" and _ENVIRONMENT.search(receiver) and imports(facts, _ENVIRONMENTS):
         yield "env", call.name
 
 

@@ -33,8 +33,10 @@ def test_ids_are_unique_and_name_their_category() -> None:
 @pytest.mark.parametrize("each", RULES, ids=lambda each: each.id)
 def test_a_rule_says_everything_that_its_page_needs(each: Rule) -> None:
     assert all((each.title, each.why, each.fix, each.passing, each.failing))
-    assert each.dimension in DIMENSIONS
-    assert 0 < each.points <= 10
+    assert (each.dimension in DIMENSIONS and 0 < each.points <= 10) or (each.dimension, each.points) == (
+        "",
+        0,
+    )
     assert 0 <= each.security_severity <= 10
     assert (each.category == "security") <= (each.security_severity > 0)
     assert each.level == 0 or each.category not in ("code", "environment", "security")

@@ -84,7 +84,7 @@ KEYWORDS: frozenset[str] = frozenset(
     trust_remote_code revision bnb_4bit_quant_type gptq_bits seed random_state worker_init_fn generator
     load_in_4bit load_in_8bit quantization_config deterministic random_seed rng_seed num_workers pin_memory
     weights_only allow_pickle temperature max_tokens max_new_tokens judge_model resume_from_checkpoint
-    precision tensorboard_log strategy
+    precision tensorboard_log strategy metadata
     """.split()
 )
 
