@@ -238,7 +238,8 @@ def markdown_code(text: str, limit: int | None = None) -> str:
         return f"<code>{markdown(shown)}</code>"
     shown = _COMMAND_V1.sub(r"#\\x23", shown)
     fence = "`" * (_longest_run(shown, "`") + 1)
-    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    # A span of spaces alone keeps them all; of others one is taken from each end.
+    pad = " " if shown.strip(" ") and (shown[0] in "` " or shown[-1] in "` ") else ""
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
