@@ -88,6 +88,8 @@ def documentation(context: Context) -> Iterable[Outcome]:
         yield not_applicable("Training learns from environments, not from a data set.")
     elif analysis(context.repository, context.signals).has_dataset_docs:
         yield passed("A document speaks about the data.")
+    elif known := _well_known(context):
+        yield passed("A well-known data set is named.", known)
     else:
         yield failed("No document says what the data is: its source, size, licence, preparation and splits.")
 

@@ -24,6 +24,9 @@ from audit.signals.training_path import resolve_target
 _MOST_NAMED = 3
 """Ids of one role that are told one by one; the rest is told together."""
 
+_FEW = 12
+"""Up to so many ids of a role the code that runs is taken to be about them; a repository with more is a collection, where only documented runs count."""
+
 _JUDGES = frozenset(
     {"judge", "judges", "grader", "graders", "annotator", "evaluator", "evaluators", "verifier"}
 )
@@ -169,7 +172,8 @@ def _revisions(context: Context, ids: tuple[HubId, ...], noun: str) -> Iterable[
         )
         return
     results = publishes(context)
-    main = [role for role in loose if role.rank >= 2][:_MOST_NAMED] if results else []
+    least = 2 if len(loose) <= _FEW else 3
+    main = [role for role in loose if role.rank >= least][:_MOST_NAMED] if results else []
     published = f", and {results.path} publishes results" if results else ""
     for role in main:
         what = "the judge" if role.judge else f"the {noun}"
@@ -256,39 +260,39 @@ def code(context: Context) -> Iterable[Outcome]:
     if not remote:
         yield not_applicable("No code of another repository is fetched and run.")
         return
-    bad: dict[tuple[str, str], list[Place]] = defaultdict(list)
-    severity: dict[tuple[str, str], Severity | None] = {}
+    bad: dict[str, list[Place]] = defaultdict(list)
     for path, call in remote:
-        source = (
-            literal(
-                (call.args[0] if call.args else "")
-                or call.kwargs.get("repo_or_dir", call.kwargs.get("repo_id", ""))
-            )
-            or ""
-        )
-        if not source:
+        source = _source(call)
+        revision = literal(call.kwargs.get("revision", "")) or ""
+        if not source or _is_commit(source.partition(":")[2]) or _is_commit(revision):
             continue
-        _, _, ref = source.partition(":")
-        if re.fullmatch(r"[0-9a-f]{7,40}", ref) or re.fullmatch(
-            r"[0-9a-f]{40}", literal(call.kwargs.get("revision", "")) or ""
-        ):
-            continue
-        bad[path, source].append(Place(path, call.line))
-        own = source.partition(":")[0].lower() == context.repository.snapshot.repository.lower()
-        severity[path, source] = Severity.INFO if ref or own or is_example_path(path) else None
-    for (path, source), places in list(bad.items())[:OUTCOME_LIMIT]:
-        kind = "a tag or branch" if ":" in source else "the default branch"
+        bad[source].append(Place(path, call.line))
+    for source, places in list(bad.items())[:OUTCOME_LIMIT]:
+        name, _, ref = source.partition(":")
+        own = name.lower() == context.repository.snapshot.repository.lower()
+        lesser = bool(ref) or own or all(is_example_path(place.path) for place in places)
+        more = f" (and in {counted(len(places) - 1, 'more place')})" if len(places) > 1 else ""
         yield failed(
-            f"{path}:{places[0].line} fetches and runs code of {source.partition(':')[0]} from {kind}, which can move.",
+            f"{places[0].path}:{places[0].line} fetches and runs code of {name} from {f'`{ref}`' if ref else 'the default branch'}{more}, which can move.",
             *capped(places),
             fix="Name a commit: torch.hub.load('owner/repo:<commit>', …), or depend on a release of the package.",
             key=source,
-            severity=severity[path, source],
+            severity=Severity.INFO if lesser else None,
         )
     if not bad:
         yield passed(
             "Code of other repositories is fetched by commit.", *capped(Place(p, c.line) for p, c in remote)
         )
+
+
+def _source(call: Call) -> str:
+    """The repository that a call fetches, as it stands there; "" where it is no literal."""
+    first = call.args[0] if call.args else call.kwargs.get("repo_or_dir", call.kwargs.get("repo_id", ""))
+    return literal(first) or ""
+
+
+def _is_commit(text: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{7,40}", text) is not None
 
 
 def _fetches_code(call: Call) -> bool:

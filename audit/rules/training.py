@@ -240,20 +240,33 @@ def _now_and_then(test: str) -> bool:
     return "%" in test and "accum" in test.lower()
 
 
+_HINTS = (
+    ("waits for the device", "reads a value from the device at every step, and waits for it"),
+    ("loader without worker", "loads data without worker processes: loading and computing take turns"),
+    ("no mixed precision", "trains on a GPU in full precision only"),
+)
+_SIDE = re.compile(r"eval|valid|test|metric|sampl|infer|score|demo", re.I)
+
+
 def performance(context: Context) -> Iterable[Outcome]:
+    """One finding for each habit, whatever the number of places."""
     if not context.path.training:
         yield not_applicable(NO_TRAINING)
         return
-    groups: dict[tuple[str, str], list[Place]] = defaultdict(list)
+    inherits = bool(_kinds(context) & {"lightning", "hf_trainer", "rl"})
+    groups: dict[str, list[Place]] = defaultdict(list)
     for place in context.signals.performance_hints.value:
-        groups[place.path, place.note].append(place)
-    for (path, note), places in list(groups.items())[:OUTCOME_LIMIT]:
+        for words, said in _HINTS:
+            if (
+                words in place.note
+                and not _SIDE.search(place.path)
+                and not (inherits and words.startswith("no mixed"))
+            ):
+                groups[said].append(Place(place.path, place.line))
+    for said, found in groups.items():
+        places = tuple(dict.fromkeys(found))
         more = f" (and {counted(len(places) - 1, 'more place')})" if len(places) > 1 else ""
-        yield failed(
-            f"{path}:{places[0].line}: {note}{more}.",
-            *capped(Place(p.path, p.line) for p in places),
-            key=note,
-        )
+        yield failed(f"{places[0].path}:{places[0].line} {said}{more}.", *capped(places), key=said)
     if not groups:
         yield passed("Nothing was seen on the training path that wastes the hardware.")
 

@@ -110,4 +110,6 @@ def test_accumulation() -> None:
 def test_performance_costs_nothing() -> None:
     (found,) = failing("training.performance", script())
     assert found.severity in (None, Severity.INFO)
-    assert found.message == "train.py:9: loader without worker processes: loading and computing take turns."
+    assert (
+        found.message == "train.py:9 loads data without worker processes: loading and computing take turns."
+    )
