@@ -322,7 +322,9 @@ def is_foreign(value: str, repository: Repository, folders: frozenset[str]) -> b
         or ("." in head and re.search(r"\.(?:com|org|io|net|co|ai|dev)$", head))
     ):
         return True
-    return value in repository.path_set or value in folders or head in folders
+    # A project's own organisation on the hub often has the name of its package.
+    own = {part.lower() for part in repository.snapshot.repository.split("/")}
+    return value in repository.path_set or value in folders or (head in folders and head.lower() not in own)
 
 
 def role_of(use: Use) -> str:

@@ -155,7 +155,7 @@ class TrainingPath:
                 continue
             kinds = {loop.kind: Place(node[0], loop.line, loop.kind) for loop in reversed(self.loops[node])}
             kind = primary(kinds)
-            votes[kind] += 3 if entry.documented else 1
+            votes[kind] += (3 if entry.documented else 1) + (4 if _plainly_trains(entry.path) else 0)
             places[kind].append(kinds[kind])
         if not votes:
             return "none", ()
