@@ -32,12 +32,7 @@ def stated(context: Context) -> Iterable[Outcome]:
         return
     signal = context.signals.dataset_sources
     named = [kind for kind in signal.value if kind != "local files"]
-    told = [
-        Place(path, line)
-        for path, body in context.repository.docs.items()
-        for topic, line in body.topics
-        if topic == "dataset"
-    ]
+    told = _told(context)
     hub = context.signals.dataset_ids
     if named or hub.value:
         yield passed(
@@ -55,6 +50,16 @@ def stated(context: Context) -> Iterable[Outcome]:
             else "Neither the code nor a document says on which data training runs.",
             *capped(signal.evidence or context.path.primary_loop[1], 3),
         )
+
+
+def _told(context: Context) -> list[Place]:
+    """Where documents speak about the data set."""
+    return [
+        Place(path, line)
+        for path, body in context.repository.docs.items()
+        for topic, line in body.topics
+        if topic == "dataset"
+    ]
 
 
 _WELL_KNOWN = re.compile(
@@ -86,8 +91,8 @@ def documentation(context: Context) -> Iterable[Outcome]:
         return
     if not ({loop.kind for loop in context.path.all_loops} - {"rl"}):
         yield not_applicable("Training learns from environments, not from a data set.")
-    elif analysis(context.repository, context.signals).has_dataset_docs:
-        yield passed("A document speaks about the data.")
+    elif analysis(context.repository, context.signals).has_dataset_docs or _told(context):
+        yield passed("A document speaks about the data.", *capped(_told(context), 3))
     elif known := _well_known(context):
         yield passed("A well-known data set is named.", known)
     else:

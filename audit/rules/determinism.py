@@ -169,6 +169,7 @@ def sources(context: Context) -> Iterable[Outcome]:
     notes = ("the seed comes from the clock", "seeds anew from the operating system")
     places = [place for place in context.signals.nondeterminism.value if place.note.startswith(notes)]
     guarded = _guarded_lines(context)
+    branched = {(file, call.line) for file, call in context.path.reached.calls() if call.test}
     bad = [place for place in places if (place.path, place.line) not in guarded]
     for place in bad[:OUTCOME_LIMIT]:
         what = (
@@ -176,7 +177,12 @@ def sources(context: Context) -> Iterable[Outcome]:
             if place.note.startswith("the seed")
             else "seeds the generator anew from the operating system, whatever was set before"
         )
-        yield failed(f"{place.path}:{place.line} {what}.", Place(place.path, place.line), key=place.note)
+        yield failed(
+            f"{place.path}:{place.line} {what}.",
+            Place(place.path, place.line),
+            key=place.note,
+            severity=Severity.INFO if (place.path, place.line) in branched else None,
+        )
     if not bad:
         yield passed(
             "No seed on the training path comes from the clock, the process or the operating system."
@@ -350,14 +356,9 @@ def workers(context: Context) -> Iterable[Outcome]:
     if not context.path.training:
         yield not_applicable(NO_TRAINING)
         return
-    loaders = [
-        (file, call)
-        for file, call in context.path.reached.calls()
-        if call.name.rpartition(".")[2] == "DataLoader"
-        and call.kwargs.get("num_workers", "0") != "0"
-        and call.name.startswith(("torch.", "DataLoader"))
-    ]
-    if not loaders:
+    found = [(script, _loaders(context, script)) for script in scripts(context)]
+    working = [(script, loaders) for script, loaders in found if loaders]
+    if not working:
         yield not_applicable("No loader with worker processes was seen on the training path.")
         return
     if context.signals.dataloader_worker_seeding.value:
@@ -365,55 +366,53 @@ def workers(context: Context) -> Iterable[Outcome]:
             "Loader workers are seeded.", *capped(context.signals.dataloader_worker_seeding.evidence)
         )
         return
-    draw = _drawn_in_items(context)
-    if draw is None:
+    drawing = [(draw, loaders) for script, loaders in working if (draw := _drawn_in_items(context, script))]
+    if not drawing:
         yield passed(
             "No dataset was seen to draw from NumPy's generator: PyTorch seeds the other generators of its workers."
         )
         return
+    draw, loaders = drawing[0]
     known, old = _torch_before_1_9(context)
     if known and not old:
         yield passed("The declared PyTorch seeds NumPy in loader workers (1.9 and later).", draw)
         return
-    file, call = loaders[0]
     yield failed(
-        f"{draw.path}:{draw.line} draws from NumPy's generator in loader workers that nobody seeds ({file}:{call.line}): "
+        f"{draw.path}:{draw.line} draws from NumPy's generator in loader workers that nobody seeds ({loaders[0].path}:{loaders[0].line}): "
         + (
             "the pinned PyTorch, older than 1.9, gives every worker the same numbers."
             if known
             else "with PyTorch before 1.9, which no manifest rules out, all workers draw the same numbers."
         ),
         draw,
-        *capped([Place(f, c.line, "loader without worker_init_fn") for f, c in loaders], 3),
+        *capped(loaders, 3),
         severity=None if known else Severity.INFO,
     )
 
 
-def _drawn_in_items(context: Context) -> Place | None:
-    """A draw from NumPy's global generator inside of what a dataset's `__getitem__` or `__iter__` runs."""
-    graph = context.path.graph
-    items = [
-        (path, index)
-        for path, indices in context.path.reached.scopes.items()
-        for index in sorted(indices)
-        if graph.python[path].scopes[index].name == "__getitem__"
+def _loaders(context: Context, script: Script) -> list[Place]:
+    """Loaders of the script that have worker processes."""
+    return [
+        Place(file, call.line, "loader without worker_init_fn")
+        for file, call in Reached(context.path.graph.python, script.nodes).calls()
+        if call.name.rpartition(".")[2] == "DataLoader"
+        and call.kwargs.get("num_workers", "0") != "0"
+        and call.name.startswith(("torch.", "DataLoader"))
     ]
-    for path, index in items:
-        for call in graph.python[path].calls:
-            if (
-                call.scope == index
-                and call.name.startswith("numpy.random.")
-                and call.name.rpartition(".")[2]
-                not in (
-                    "seed",
-                    "RandomState",
-                    "default_rng",
-                    "get_state",
-                    "set_state",
-                    "SeedSequence",
-                    "Generator",
-                )
-            ):
+
+
+_NO_DRAWS = frozenset("seed RandomState default_rng get_state set_state SeedSequence Generator".split())
+
+
+def _drawn_in_items(context: Context, script: Script) -> Place | None:
+    """A draw from NumPy's global generator in the `__getitem__` of a dataset that the script reaches."""
+    for path, index in sorted(script.nodes):
+        facts = context.path.graph.python[path]
+        if facts.scopes[index].name != "__getitem__":
+            continue
+        for call in facts.calls:
+            receiver, _, last = call.name.rpartition(".")
+            if call.scope == index and receiver == "numpy.random" and last not in _NO_DRAWS:
                 return Place(path, call.line, call.name)
     return None
 

@@ -27,6 +27,9 @@ _MOST_NAMED = 3
 _FEW = 12
 """Up to so many ids of a role the code that runs is taken to be about them; a repository with more is a collection, where only documented runs count."""
 
+_CATALOGUE = 40
+"""More ids than this are a catalogue: those that no run uses are not told."""
+
 _JUDGES = frozenset(
     {"judge", "judges", "grader", "graders", "annotator", "evaluator", "evaluators", "verifier"}
 )
@@ -61,7 +64,7 @@ def _ranked(context: Context, ids: Iterable[HubId]) -> list[_Role]:
     by_id: dict[str, list[HubId]] = defaultdict(list)
     names = _names_of_classes(context)
     for row in ids:
-        if (row.path, row.line) not in names:
+        if (row.path, row.line) not in names and not _NO_ID.search(row.id):
             by_id[row.id].append(row)
     told = _in_documented_runs(context)
     judged = _judging(context)
@@ -79,6 +82,7 @@ def _ranked(context: Context, ids: Iterable[HubId]) -> list[_Role]:
     return sorted(found, key=lambda role: (-role.rank, not role.judge, role.place.path, role.place.line or 0))
 
 
+_NO_ID = re.compile(r"/(?:logits|test|train|valid|val|dev)$|profiles?/", re.I)
 _CLASS_NAMES = re.compile(r"(?:^|\.)(?:names|classes|labels|categories)\.\d+$", re.I)
 
 
@@ -150,7 +154,9 @@ def _judging(context: Context) -> frozenset[str]:
 
 
 def model_revision(context: Context) -> Iterable[Outcome]:
-    yield from _revisions(context, context.signals.model_ids.value, "model")
+    data = {row.id for row in context.signals.dataset_ids.value}
+    ids = tuple(row for row in context.signals.model_ids.value if row.id not in data)
+    yield from _revisions(context, ids, "model")
 
 
 def dataset_revision(context: Context) -> Iterable[Outcome]:
@@ -184,6 +190,12 @@ def _revisions(context: Context, ids: tuple[HubId, ...], noun: str) -> Iterable[
             key=role.id,
         )
     rest = [role for role in loose if role not in main]
+    if len(rest) > _CATALOGUE:
+        rest = [role for role in rest if role.rank]
+        if not rest and not main:
+            yield not_applicable(
+                f"{len(loose)} {noun}s of the hub are listed, and no documented run was seen to use one of them."
+            )
     if rest:
         more = "further " if main else ""
         names = listed([role.id for role in rest], 4)
