@@ -22,6 +22,9 @@ MAX_CELLS: Final = 5_000
 MAX_CODE: Final = 4_000_000
 """Most characters of code that are parsed."""
 MAX_COMMANDS: Final = 2_000
+MAX_OBJECTS: Final = 1_000_000
+"""Most JSON objects, those of pictures and tables included: a cell or an output takes up to a hundred bytes while it is read."""
+_MAX_METADATA: Final = 10_000
 
 
 class _Output(msgspec.Struct):
@@ -45,12 +48,22 @@ class _Worksheet(msgspec.Struct):
 class _Notebook(msgspec.Struct):
     cells: list[msgspec.Raw] = []
     worksheets: list[_Worksheet] = []
-    metadata: Any = None
+    metadata: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Metadata(msgspec.Struct):
+    """Which language; the state of widgets, which can be megabytes, is passed over."""
+
+    language_info: msgspec.Raw = msgspec.Raw(b"null")
+    kernelspec: msgspec.Raw = msgspec.Raw(b"null")
+    language: msgspec.Raw = msgspec.Raw(b"null")
 
 
 def extract(text: str) -> Extracted:
     """Facts of a notebook. Never raises; cells that are not as the format says are left out and said."""
     data = text.removeprefix("\ufeff").encode("utf-8", "replace")
+    if data.count(b"{") > MAX_OBJECTS:
+        return Extracted(None, f"more than {MAX_OBJECTS:,} JSON objects: not read")
     try:
         notebook = msgspec.json.decode(data, type=_Notebook)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
@@ -135,17 +148,29 @@ def _sources(content: bytes, cell: _Cell, first_line: int) -> list[tuple[str, in
 
 def _language(notebook: _Notebook) -> str:
     """Language and version as the metadata says, "" where it says none."""
-    metadata = notebook.metadata if isinstance(notebook.metadata, dict) else {}
+    try:
+        metadata = msgspec.json.decode(notebook.metadata, type=_Metadata)
+    except (msgspec.MsgspecError, RecursionError):
+        metadata = _Metadata()
     info, kernel = (
-        value if isinstance(value := metadata.get(key), dict) else {}
-        for key in ("language_info", "kernelspec")
+        value if isinstance(value := _small(raw), dict) else {}
+        for raw in (metadata.language_info, metadata.kernelspec)
     )
     language = (
-        info.get("name") or kernel.get("language") or metadata.get("language") or kernel.get("name") or ""
+        info.get("name") or kernel.get("language") or _small(metadata.language) or kernel.get("name") or ""
     )
     # "3.7.8 (default, …)\n[GCC …]" is what a kernel may call its version.
     version = (str(info.get("version") or "").split() or [""])[0]
     return f"{language} {version}".strip()[:100]
+
+
+def _small(raw: msgspec.Raw) -> Any:
+    """The value, None where it is too large to be what is looked for, or no JSON."""
+    content = bytes(raw)
+    try:
+        return msgspec.json.decode(content) if len(content) <= _MAX_METADATA else None
+    except (msgspec.MsgspecError, RecursionError):
+        return None
 
 
 def _facts(cells: list[_Read], language: str, why: str) -> Extracted:

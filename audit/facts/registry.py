@@ -19,14 +19,14 @@ class Reading(NamedTuple):
 
 READINGS: dict[Kind, Reading] = {
     Kind.PYTHON: Reading("python.extract:extract", 8 * MIB),
-    Kind.NOTEBOOK: Reading("notebook:extract", 64 * MIB),
+    Kind.NOTEBOOK: Reading("notebook:extract", 32 * MIB),
     Kind.REQUIREMENTS: Reading("dependencies.requirements:extract"),
     Kind.PYPROJECT: Reading("dependencies.pyproject:extract"),
     Kind.SETUP_PY: Reading("dependencies.setup_py:extract"),
     Kind.SETUP_CFG: Reading("dependencies.setup_cfg:extract"),
     Kind.PIPFILE: Reading("dependencies.pipfile:extract"),
     Kind.CONDA: Reading("dependencies.conda:extract"),
-    Kind.LOCK: Reading("dependencies.locks:extract", 64 * MIB),
+    Kind.LOCK: Reading("dependencies.locks:extract", 16 * MIB),
     Kind.PYTHON_VERSION: Reading("dependencies.versions:extract"),
     Kind.YAML: Reading("config:extract_yaml", MIB),
     Kind.JSON: Reading("config:extract_json", MIB // 2),

@@ -9,6 +9,7 @@ import builtins
 import itertools
 import re
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from audit.facts.extracted import Extracted
@@ -133,14 +134,24 @@ class _Scope:
         )
 
 
+class _Env(NamedTuple):
+    """Where a statement stands: the index of its scope, how many loops of that scope are around it, and the nearest `if`."""
+
+    scope: int
+    loops: int
+    test: _Test | None
+
+
 # What a node is within: (kind, payload); the payload is only rendered when a record is made of the node.
 Context = tuple[str, Any]
 _OTHER: Context = ("other", None)
 _EXPR: Context = ("expr", None)
+_ITER: Context = ("iter", None)
+_GUARDED: Context = ("guarded", None)  # a statement that an `except ImportError` makes optional
 
 
 class _Walk:
-    """State of one walk. Items of the stack: (node, scope index, loops, test, context, guarded)."""
+    """State of one walk. Items of the stack: a node, where it stands, what it is within."""
 
     def __init__(self) -> None:
         # What `from helpers import *` often brings along; a file's own imports win.
@@ -151,19 +162,15 @@ class _Walk:
         self.assigns: list[Assign] = []
         self.texts: list[Text] = []
         self.attributes: set[str] = set()
-        self.stack: list[tuple[ast.AST, int, int, _Test | None, Context, bool]] = []
+        self.stack: list[tuple[ast.AST, _Env, Context]] = []
 
     def run(self, tree: ast.Module) -> None:
         self.scopes.append(_Scope("", "module", -1, 1, 0))
-        push_body(self.stack, tree.body, 0, 0, None, False)
-        stack, dispatch = self.stack, _DISPATCH
+        push_body(self.stack, tree.body, _Env(0, 0, None))
+        stack, dispatch, generic = self.stack, _DISPATCH, _Walk.children
         while stack:
-            item = stack.pop()
-            handler = dispatch.get(type(item[0]))
-            if handler is not None:
-                handler(self, *item)
-            else:
-                self.children(*item)
+            node, env, within = stack.pop()
+            dispatch.get(type(node), generic)(self, node, env, within)
 
     def facts(self, tree: ast.Module, source: str) -> PythonFacts:
         return PythonFacts(
@@ -188,77 +195,68 @@ class _Walk:
 
     # Generic nodes -------------------------------------------------------------------------------------------
 
-    def children(
-        self, node: ast.AST, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
-    ) -> None:
+    def children(self, node: ast.AST, env: _Env, within: Context) -> None:
         """Pushes what stands inside a node that has no handler of its own."""
         stack = self.stack
         for name in node._fields:
             value = getattr(node, name, None)
             if isinstance(value, ast.AST):
                 if value._fields:
-                    stack.append((value, scope, loops, test, _OTHER, False))
+                    stack.append((value, env, _OTHER))
             elif type(value) is list:
                 for child in reversed(value):
                     if isinstance(child, ast.AST):
-                        stack.append((child, scope, loops, test, _OTHER, False))
+                        stack.append((child, env, _OTHER))
 
     def skip(self, *_: Any) -> None:
         """Nodes that carry nothing."""
 
-    def expression(self, node: ast.Expr, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+    def expression(self, node: ast.Expr, env: _Env, within: Context) -> None:
         if type(node.value) is not ast.Constant:
-            self.stack.append((node.value, scope, loops, test, _EXPR, False))
+            self.stack.append((node.value, env, _EXPR))
 
     # Imports -------------------------------------------------------------------------------------------------
 
-    def import_(
-        self, node: ast.Import, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
-    ) -> None:
-        guarded = guarded or _type_checking(test)
+    def import_(self, node: ast.Import, env: _Env, within: Context) -> None:
+        guarded = within is _GUARDED or _type_checking(env.test)
         for name in node.names:
             alias = name.asname or name.name.split(".")[0]
             self.aliases[alias] = name.name if name.asname else alias
-            self.imports.append(Import(name.name, "", name.asname or name.name, node.lineno, scope, guarded))
+            self.imports.append(
+                Import(name.name, "", name.asname or name.name, node.lineno, env.scope, guarded)
+            )
 
-    def import_from(
-        self,
-        node: ast.ImportFrom,
-        scope: int,
-        loops: int,
-        test: _Test | None,
-        context: Context,
-        guarded: bool,
-    ) -> None:
+    def import_from(self, node: ast.ImportFrom, env: _Env, within: Context) -> None:
         module = "." * node.level + (node.module or "")
-        guarded = guarded or _type_checking(test)
+        guarded = within is _GUARDED or _type_checking(env.test)
         for name in node.names:
             alias = name.asname or name.name
             if alias != "*":
                 self.aliases[alias] = (
                     f"{module}.{name.name}" if not module.endswith(".") else module + name.name
                 )
-            self.imports.append(Import(module, name.name, alias, node.lineno, scope, guarded))
+            self.imports.append(Import(module, name.name, alias, node.lineno, env.scope, guarded))
 
     # Scopes --------------------------------------------------------------------------------------------------
 
-    def function(self, node: ast.FunctionDef, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
-        mine = _Scope(node.name, "function", scope, node.lineno, node.end_lineno or node.lineno)
+    def function(self, node: ast.FunctionDef, env: _Env, within: Context) -> None:
+        mine = _Scope(node.name, "function", env.scope, node.lineno, node.end_lineno or node.lineno)
         mine.params = self.params(node.args, every=node.name.startswith("test"))
-        index = self.open(mine, node, scope, test)
-        push_body(self.stack, node.body, index, 0, None, False)
+        index = self.open(mine, node, env)
+        push_body(self.stack, node.body, _Env(index, 0, None))
 
-    def class_(self, node: ast.ClassDef, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+    def class_(self, node: ast.ClassDef, env: _Env, within: Context) -> None:
+        scope = env.scope
         mine = _Scope(node.name, "class", scope, node.lineno, node.end_lineno or node.lineno)
         mine.bases = tuple(render(base, self.aliases, 120) for base in node.bases)
-        index = self.open(mine, node, scope, test)
-        push_body(self.stack, node.body, index, 0, None, False)
+        index = self.open(mine, node, env)
+        push_body(self.stack, node.body, _Env(index, 0, None))
 
-    def open(self, mine: _Scope, node: ast.FunctionDef | ast.ClassDef, scope: int, test: _Test | None) -> int:
+    def open(self, mine: _Scope, node: ast.FunctionDef | ast.ClassDef, env: _Env) -> int:
         if node.decorator_list:
             mine.decorators = tuple(render(item, self.aliases, 200) for item in node.decorator_list)
             for item in node.decorator_list:
-                self.stack.append((item, scope, 0, test, ("decorator", node.name), False))
+                self.stack.append((item, env, ("decorator", node.name)))
         self.scopes.append(mine)
         return len(self.scopes) - 1
 
@@ -291,73 +289,68 @@ class _Walk:
 
     # Control flow --------------------------------------------------------------------------------------------
 
-    def if_(
-        self, node: ast.If, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
-    ) -> None:
+    def if_(self, node: ast.If, env: _Env, within: Context) -> None:
+        scope, loops, test = env
         condition = node.test
         if _main_guard(condition) and self.scopes[scope].kind == "module":
             self.scopes.append(_Scope("__main__", "main", scope, node.lineno, node.end_lineno or node.lineno))
-            push_body(self.stack, node.orelse, scope, loops, test, guarded)
-            push_body(self.stack, node.body, len(self.scopes) - 1, 0, None, False)
+            push_body(self.stack, node.orelse, env, within)
+            push_body(self.stack, node.body, _Env(len(self.scopes) - 1, 0, None))
             return
         dead = type(condition) is ast.Constant and not condition.value
-        push_body(
-            self.stack, node.orelse, scope, loops, test if dead else _Test(test, condition, True), guarded
-        )
+        otherwise = env if dead else _Env(scope, loops, _Test(test, condition, True))
+        push_body(self.stack, node.orelse, otherwise, within)
         if not dead:
-            push_body(self.stack, node.body, scope, loops, _Test(test, condition, False), guarded)
-        self.stack.append((condition, scope, loops, test, _OTHER, False))
+            push_body(self.stack, node.body, _Env(scope, loops, _Test(test, condition, False)), within)
+        self.stack.append((condition, env, _OTHER))
 
-    def for_(self, node: ast.For, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
-        push_body(self.stack, node.orelse, scope, loops, test, False)
-        push_body(self.stack, node.body, scope, loops + 1, test, False)
-        self.stack.append((node.iter, scope, loops, test, ("iter", None), False))
+    def for_(self, node: ast.For, env: _Env, within: Context) -> None:
+        scope, loops, test = env
+        push_body(self.stack, node.orelse, env)
+        push_body(self.stack, node.body, _Env(scope, loops + 1, test))
+        self.stack.append((node.iter, env, _ITER))
 
-    def while_(self, node: ast.While, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
-        push_body(self.stack, node.orelse, scope, loops, test, False)
-        push_body(self.stack, node.body, scope, loops + 1, test, False)
-        self.stack.append((node.test, scope, loops, test, _OTHER, False))
+    def while_(self, node: ast.While, env: _Env, within: Context) -> None:
+        scope, loops, test = env
+        push_body(self.stack, node.orelse, env)
+        push_body(self.stack, node.body, _Env(scope, loops + 1, test))
+        self.stack.append((node.test, env, _OTHER))
 
-    def try_(
-        self, node: ast.Try, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
-    ) -> None:
-        optional = any(_catches_import_error(handler) for handler in node.handlers)
+    def try_(self, node: ast.Try, env: _Env, within: Context) -> None:
+        optional = _GUARDED if any(map(_catches_import_error, node.handlers)) else _OTHER
         for body in (node.finalbody, node.orelse, *(handler.body for handler in reversed(node.handlers))):
-            push_body(self.stack, body, scope, loops, test, optional)
-        push_body(self.stack, node.body, scope, loops, test, optional)
+            push_body(self.stack, body, env, optional)
+        push_body(self.stack, node.body, env, optional)
 
-    def with_(
-        self, node: ast.With, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
-    ) -> None:
-        push_body(self.stack, node.body, scope, loops, test, guarded)
+    def with_(self, node: ast.With, env: _Env, within: Context) -> None:
+        push_body(self.stack, node.body, env, within)
         for item in reversed(node.items):
-            within: Context = (
-                ("assign", item.optional_vars) if item.optional_vars is not None else ("with", None)
-            )
-            self.stack.append((item.context_expr, scope, loops, test, within, False))
+            target = item.optional_vars
+            held: Context = ("with", None) if target is None else ("assign", target)
+            self.stack.append((item.context_expr, env, held))
 
-    def comprehension(
-        self, node: ast.comprehension, scope: int, loops: int, test: _Test | None, *_: Any
-    ) -> None:
+    def comprehension(self, node: ast.comprehension, env: _Env, within: Context) -> None:
         for condition in node.ifs:
-            self.stack.append((condition, scope, loops, test, _OTHER, False))
-        self.stack.append((node.iter, scope, loops, test, ("iter", None), False))
+            self.stack.append((condition, env, _OTHER))
+        self.stack.append((node.iter, env, _ITER))
 
     # Assignments ---------------------------------------------------------------------------------------------
 
-    def assign(self, node: ast.Assign, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+    def assign(self, node: ast.Assign, env: _Env, within: Context) -> None:
+        scope, _, test = env
         target = node.targets[0]
         for each in node.targets:
             self.keep_assign(each, node.value, "", node.lineno, scope, test)
-        self.targets(node.targets, scope, loops, test)
-        self.stack.append((node.value, scope, loops, test, ("assign", target), False))
+        self.targets(node.targets, env)
+        self.stack.append((node.value, env, ("assign", target)))
 
-    def targets(self, nodes: list[ast.expr], scope: int, loops: int, test: _Test | None) -> None:
+    def targets(self, nodes: list[ast.expr], env: _Env) -> None:
         for node in nodes:
             if type(node) is ast.Subscript:
-                self.stack.append((node.value, scope, loops, test, _OTHER, False))
+                self.stack.append((node.value, env, _OTHER))
 
-    def ann_assign(self, node: ast.AnnAssign, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+    def ann_assign(self, node: ast.AnnAssign, env: _Env, within: Context) -> None:
+        scope, _, test = env
         annotation = (
             render(node.annotation, self.aliases, 100)
             if self.scopes[scope].kind in ("class", "module")
@@ -377,7 +370,7 @@ class _Walk:
         elif value is not None:
             self.keep_assign(node.target, value, annotation, node.lineno, scope, test)
         if node.value is not None:
-            self.stack.append((node.value, scope, loops, test, ("assign", node.target), False))
+            self.stack.append((node.value, env, ("assign", node.target)))
 
     def keep_assign(
         self, target: ast.expr, value: ast.expr, annotation: str, line: int, scope: int, test: _Test | None
@@ -438,45 +431,42 @@ class _Walk:
 
     # Calls ---------------------------------------------------------------------------------------------------
 
-    def call(
-        self, node: ast.Call, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
-    ) -> None:
+    def call(self, node: ast.Call, env: _Env, within: Context) -> None:
+        scope = env.scope
         func = node.func
         name = dotted(func, self.aliases)
         stack = self.stack
         if name:
             self.refer(scope, name)
             last = name.rpartition(".")[2]
-            if self.wanted(name, last, node, loops) and len(self.calls) < _MAX_RECORDS:
-                self.calls.append(self.record(node, name, scope, loops, test, context))
+            if self.wanted(name, last, node, env.loops) and len(self.calls) < _MAX_RECORDS:
+                self.calls.append(self.record(node, name, env, within))
             if last in _LOADS:
                 self.reads(node, name)
             if name.count(".") > 1:
                 self.held(name)
             if name[0] == "?":
-                stack.append((func, scope, loops, test, _OTHER, False))
+                stack.append((func, env, _OTHER))
         else:
             last = ""
-            stack.append((func, scope, loops, test, _OTHER, False))
+            stack.append((func, env, _OTHER))
         for word in reversed(node.keywords):
             value = word.value
             if type(value) is ast.Name:
                 self.refer(scope, self.aliases.get(value.id, value.id))
             elif type(value) is not ast.Constant:
-                stack.append((value, scope, loops, test, ("kwarg", (last, word.arg)), False))
+                stack.append((value, env, ("kwarg", (last, word.arg))))
             elif type(value.value) is str:
-                self.string(value, scope, loops, test, ("kwarg", (last, word.arg)))
-        wrapped = last in _WRAPPERS and context[0] == "arg" and context[1][0] in _ORDER_BLIND
+                self.string(value, scope, ("kwarg", (last, word.arg)))
+        wrapped = last in _WRAPPERS and within[0] == "arg" and within[1][0] in _ORDER_BLIND
         for index in range(len(node.args) - 1, -1, -1):
             value = node.args[index]
             if type(value) is ast.Name:
                 self.refer(scope, self.aliases.get(value.id, value.id))
             elif type(value) is not ast.Constant:
-                stack.append(
-                    (value, scope, loops, test, context if wrapped else ("arg", (last, index)), False)
-                )
+                stack.append((value, env, within if wrapped else ("arg", (last, index))))
             elif type(value.value) is str:
-                self.string(value, scope, loops, test, ("arg", (last, index)))
+                self.string(value, scope, ("arg", (last, index)))
 
     def wanted(self, name: str, last: str, node: ast.Call, loops: int) -> bool:
         if last in CALLS:
@@ -497,9 +487,7 @@ class _Walk:
             return True
         return any(word.arg in KEYWORDS for word in node.keywords)
 
-    def record(
-        self, node: ast.Call, name: str, scope: int, loops: int, test: _Test | None, context: Context
-    ) -> Call:
+    def record(self, node: ast.Call, name: str, env: _Env, within: Context) -> Call:
         aliases = self.aliases
         words: dict[str, str] = {}
         for word in node.keywords[:60]:
@@ -507,7 +495,16 @@ class _Walk:
                 word.value, aliases, 300 if type(word.value) is ast.Dict else 120
             )
         args = tuple(render(arg, aliases, 400 if type(arg) is ast.Dict else 120) for arg in node.args[:8])
-        return Call(name, node.lineno, scope, args, words, loops, self.within(context), self.conditions(test))
+        return Call(
+            name,
+            node.lineno,
+            env.scope,
+            args,
+            words,
+            env.loops,
+            self.within(within),
+            self.conditions(env.test),
+        )
 
     def within(self, context: Context) -> str:
         kind, payload = context
@@ -554,14 +551,13 @@ class _Walk:
                 return
         self.scopes[scope].refs.add(name)
 
-    def attribute(
-        self, node: ast.Attribute, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
-    ) -> None:
+    def attribute(self, node: ast.Attribute, env: _Env, within: Context) -> None:
+        scope = env.scope
         value = node.value
         if type(value) is ast.Name:
             if value.id in CONFIG_RECEIVERS:
                 self.attributes.add(node.attr)
-            elif value.id in self.aliases or value.id in ("self", "cls") or context[0] in _HANDED_ON:
+            elif value.id in self.aliases or value.id in ("self", "cls") or within[0] in _HANDED_ON:
                 self.refer(scope, dotted(node, self.aliases))
             return
         if type(value) is ast.Attribute:
@@ -573,9 +569,9 @@ class _Walk:
                     self.attributes.add(node.attr)
                 if inner.id in self.aliases:
                     self.refer(scope, dotted(node, self.aliases))
-        self.stack.append((value, scope, loops, test, ("attr", None), False))
+        self.stack.append((value, env, ("attr", None)))
 
-    def subscript(self, node: ast.Subscript, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+    def subscript(self, node: ast.Subscript, env: _Env, within: Context) -> None:
         key = node.slice
         if type(key) is ast.Constant:
             if type(key.value) is str and len(key.value) < 60:
@@ -590,25 +586,21 @@ class _Walk:
                 if name in CONFIG_RECEIVERS or (type(holder) is ast.Subscript):
                     self.attributes.add(key.value)
         else:
-            self.stack.append((key, scope, loops, test, _OTHER, False))
-        self.stack.append((node.value, scope, loops, test, ("attr", None), False))
+            self.stack.append((key, env, _OTHER))
+        self.stack.append((node.value, env, ("attr", None)))
 
-    def name(self, node: ast.Name, scope: int, *_: Any) -> None:
-        self.refer(scope, self.aliases.get(node.id, node.id))
+    def name(self, node: ast.Name, env: _Env, within: Context) -> None:
+        self.refer(env.scope, self.aliases.get(node.id, node.id))
 
-    def constant(
-        self, node: ast.Constant, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
-    ) -> None:
+    def constant(self, node: ast.Constant, env: _Env, within: Context) -> None:
         if type(node.value) is str:
-            self.string(node, scope, loops, test, context)
+            self.string(node, env.scope, within)
 
-    def string(
-        self, node: ast.Constant, scope: int, loops: int, test: _Test | None, context: Context
-    ) -> None:
+    def string(self, node: ast.Constant, scope: int, within: Context) -> None:
         value: str = node.value  # type: ignore[assignment]
         kind = identity_kind(value)
         if kind and len(self.texts) < _MAX_RECORDS:
-            self.texts.append(Text(kind, value, node.lineno, scope, self.role(context)))
+            self.texts.append(Text(kind, value, node.lineno, scope, self.role(within)))
 
     def role(self, context: Context) -> str:
         kind, payload = context
@@ -622,44 +614,37 @@ class _Walk:
 
     # Containers --------------------------------------------------------------------------------------------------
 
-    def sequence(
-        self, node: ast.List, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
-    ) -> None:
-        inner: Context = context if context[0] == "item" else ("item", context)
+    def sequence(self, node: ast.List, env: _Env, within: Context) -> None:
+        inner: Context = within if within[0] == "item" else ("item", within)
         for value in reversed(node.elts):
-            self.stack.append((value, scope, loops, test, inner, False))
+            self.stack.append((value, env, inner))
 
-    def dict_(
-        self, node: ast.Dict, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
-    ) -> None:
+    def dict_(self, node: ast.Dict, env: _Env, within: Context) -> None:
         for key, value in zip(reversed(node.keys), reversed(node.values), strict=True):
-            inner: Context = context if context[0] == "item" else ("item", context)
+            inner: Context = within if within[0] == "item" else ("item", within)
             if type(key) is ast.Constant and type(key.value) is str:
                 inner = ("item", f"'{key.value[:60]}'")
-            self.stack.append((value, scope, loops, test, inner, False))
+            self.stack.append((value, env, inner))
             if key is not None:
-                self.stack.append((key, scope, loops, test, ("key", None), False))
+                self.stack.append((key, env, ("key", None)))
 
-    def conditional(
-        self, node: ast.IfExp, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
-    ) -> None:
-        self.stack.append((node.orelse, scope, loops, _Test(test, node.test, True), context, False))
-        self.stack.append((node.body, scope, loops, _Test(test, node.test, False), context, False))
-        self.stack.append((node.test, scope, loops, test, _OTHER, False))
+    def conditional(self, node: ast.IfExp, env: _Env, within: Context) -> None:
+        scope, loops, test = env
+        self.stack.append((node.orelse, _Env(scope, loops, _Test(test, node.test, True)), within))
+        self.stack.append((node.body, _Env(scope, loops, _Test(test, node.test, False)), within))
+        self.stack.append((node.test, env, _OTHER))
 
-    def boolean(
-        self, node: ast.BoolOp, scope: int, loops: int, test: _Test | None, context: Context, guarded: bool
-    ) -> None:
+    def boolean(self, node: ast.BoolOp, env: _Env, within: Context) -> None:
         for value in reversed(node.values):
-            self.stack.append((value, scope, loops, test, context, False))
+            self.stack.append((value, env, within))
 
-    def compare(self, node: ast.Compare, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+    def compare(self, node: ast.Compare, env: _Env, within: Context) -> None:
         for value in (node.left, *node.comparators):
-            self.stack.append((value, scope, loops, test, ("compare", None), False))
+            self.stack.append((value, env, ("compare", None)))
 
-    def return_(self, node: ast.Return, scope: int, loops: int, test: _Test | None, *_: Any) -> None:
+    def return_(self, node: ast.Return, env: _Env, within: Context) -> None:
         if node.value is not None:
-            self.stack.append((node.value, scope, loops, test, ("return", None), False))
+            self.stack.append((node.value, env, ("return", None)))
 
 
 _HANDED_ON = ("arg", "kwarg", "decorator")
@@ -684,12 +669,11 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def push_body(
-    stack: list[tuple[ast.AST, int, int, _Test | None, Context, bool]],
-    body: list[ast.stmt], scope: int, loops: int, test: _Test | None, guarded: bool,
-) -> None:  # fmt: skip
+    stack: list[tuple[ast.AST, _Env, Context]], body: Sequence[ast.stmt], env: _Env, within: Context = _OTHER
+) -> None:
     """Pushes statements so that they are popped in source order: imports bind before their uses are met."""
     for node in reversed(body):
-        stack.append((node, scope, loops, test, _OTHER, guarded))
+        stack.append((node, env, within))
 
 
 def _line(record: Call | Assign | Text) -> int:
