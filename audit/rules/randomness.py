@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -11,7 +12,7 @@ from audit.rules.rule import Context
 from audit.signals.graph import Node, Reached
 from audit.signals.loops import Loop
 from audit.signals.seeds import seeds_of
-from audit.signals.training_path import Entry
+from audit.signals.training_path import Entry, TrainingPath
 
 GENERATORS = {
     "python": "Python's random module",
@@ -74,7 +75,18 @@ def scripts(context: Context) -> tuple[Script, ...]:
     """The training scripts, one for each file that starts training; documented ones where there are any.
 
     Scripts that only share code with training, and self-tests of library modules, are left out: what they draw harms nobody.
+    Several rules ask, and each answer walks the call graph once a script, so the last answer is remembered.
     """
+    known = _ANSWERS.get(context.path)
+    if known is None:
+        known = _ANSWERS[context.path] = _scripts(context)
+    return known
+
+
+_ANSWERS: WeakKeyDictionary[TrainingPath, tuple[Script, ...]] = WeakKeyDictionary()
+
+
+def _scripts(context: Context) -> tuple[Script, ...]:
     path = context.path
     likely = [entry for entry in path.training if _likely(context, entry)]
     chosen = [entry for entry in likely if entry.documented] or likely
