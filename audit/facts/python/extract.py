@@ -196,17 +196,25 @@ class _Walk:
     # Generic nodes -------------------------------------------------------------------------------------------
 
     def children(self, node: ast.AST, env: _Env, within: Context) -> None:
-        """Pushes what stands inside a node that has no handler of its own."""
-        stack = self.stack
+        """Takes up what stands inside a node that has no handler of its own."""
         for name in node._fields:
             value = getattr(node, name, None)
-            if isinstance(value, ast.AST):
-                if value._fields:
-                    stack.append((value, env, _OTHER))
-            elif type(value) is list:
+            if type(value) is list:
                 for child in reversed(value):
-                    if isinstance(child, ast.AST):
-                        stack.append((child, env, _OTHER))
+                    self.inside(child, env)
+            else:
+                self.inside(value, env)
+
+    def inside(self, node: object, env: _Env) -> None:
+        """Deals with names and constants at once, which are most of what there is, and leaves the rest for later."""
+        kind = type(node)
+        if kind is ast.Name:
+            self.name(node, env, _OTHER)  # type: ignore[arg-type]
+        elif kind is ast.Constant:
+            if type(node.value) is str:  # type: ignore[attr-defined]
+                self.string(node, env.scope, _OTHER)  # type: ignore[arg-type]
+        elif isinstance(node, ast.AST) and node._fields:
+            self.stack.append((node, env, _OTHER))
 
     def skip(self, *_: Any) -> None:
         """Nodes that carry nothing."""
@@ -218,7 +226,7 @@ class _Walk:
     # Imports -------------------------------------------------------------------------------------------------
 
     def import_(self, node: ast.Import, env: _Env, within: Context) -> None:
-        guarded = within is _GUARDED or _type_checking(env.test)
+        guarded = within is _GUARDED or _type_checking(env.test) or _asked_for(env.test)
         for name in node.names:
             alias = name.asname or name.name.split(".")[0]
             self.aliases[alias] = name.name if name.asname else alias
@@ -228,7 +236,7 @@ class _Walk:
 
     def import_from(self, node: ast.ImportFrom, env: _Env, within: Context) -> None:
         module = "." * node.level + (node.module or "")
-        guarded = within is _GUARDED or _type_checking(env.test)
+        guarded = within is _GUARDED or _type_checking(env.test) or _asked_for(env.test)
         for name in node.names:
             alias = name.asname or name.name
             if alias != "*":
@@ -266,26 +274,30 @@ class _Walk:
         `every`: the others, too. What tells a test from an evaluation script is whether a runner can fill them in.
         """
         named = [*arguments.posonlyargs, *arguments.args]
-        pairs: list[tuple[ast.arg, ast.expr | None]] = []
-        offset = len(named) - len(arguments.defaults)
-        pairs += [
-            (arg, arguments.defaults[i - offset] if i >= offset else None) for i, arg in enumerate(named)
-        ]
-        pairs += list(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
-        kept = []
-        for arg, default in pairs:
-            if default is None and not every and "seed" not in arg.arg.lower():
-                continue
-            if type(default) is ast.Constant:
-                if type(default.value) is str and (kind := identity_kind(default.value)):
-                    self.texts.append(
-                        Text(kind, default.value, default.lineno, len(self.scopes), f"default:{arg.arg}")
-                    )
-                elif default.value is None and "seed" not in arg.arg.lower():
-                    continue
-            annotation = dotted(arg.annotation, self.aliases) if arg.annotation is not None else ""
-            kept.append(Param(arg.arg, render(default, self.aliases, 80), annotation, arg.lineno))
-        return tuple(kept)
+        bare = len(named) - len(arguments.defaults)
+        pairs = [(arg, None) for arg in named[:bare] if every or "seed" in arg.arg]
+        return tuple(
+            param
+            for arg, default in (
+                *pairs,
+                *zip(named[bare:], arguments.defaults, strict=True),
+                *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+            )
+            if (param := self.param(arg, default, every)) is not None
+        )
+
+    def param(self, arg: ast.arg, default: ast.expr | None, every: bool) -> Param | None:
+        seed = "seed" in arg.arg.lower()
+        if default is None and not every and not seed:
+            return None
+        if type(default) is ast.Constant:
+            if type(default.value) is str and (kind := identity_kind(default.value)):
+                role = f"default:{arg.arg}"
+                self.texts.append(Text(kind, default.value, default.lineno, len(self.scopes), role))
+            elif default.value is None and not seed:
+                return None
+        annotation = dotted(arg.annotation, self.aliases) if arg.annotation is not None else ""
+        return Param(arg.arg, render(default, self.aliases, 80), annotation, arg.lineno)
 
     # Control flow --------------------------------------------------------------------------------------------
 
@@ -437,13 +449,15 @@ class _Walk:
         name = dotted(func, self.aliases)
         stack = self.stack
         if name:
-            self.refer(scope, name)
-            last = name.rpartition(".")[2]
-            if self.wanted(name, last, node, env.loops) and len(self.calls) < _MAX_RECORDS:
+            root, dot, rest = name.partition(".")
+            last = rest.rpartition(".")[2] if dot else name
+            if not dot or not (root in EXTERNAL or (last in PLAIN_METHODS and root not in ("self", "cls"))):
+                self.scopes[scope].refs.add(name)
+            if self.wanted(name, root, last, node, env.loops) and len(self.calls) < _MAX_RECORDS:
                 self.calls.append(self.record(node, name, env, within))
             if last in _LOADS:
                 self.reads(node, name)
-            if name.count(".") > 1:
+            if "." in rest:
                 self.held(name)
             if name[0] == "?":
                 stack.append((func, env, _OTHER))
@@ -453,7 +467,7 @@ class _Walk:
         for word in reversed(node.keywords):
             value = word.value
             if type(value) is ast.Name:
-                self.refer(scope, self.aliases.get(value.id, value.id))
+                self.name(value, env, _OTHER)
             elif type(value) is not ast.Constant:
                 stack.append((value, env, ("kwarg", (last, word.arg))))
             elif type(value.value) is str:
@@ -462,30 +476,30 @@ class _Walk:
         for index in range(len(node.args) - 1, -1, -1):
             value = node.args[index]
             if type(value) is ast.Name:
-                self.refer(scope, self.aliases.get(value.id, value.id))
+                self.name(value, env, _OTHER)
             elif type(value) is not ast.Constant:
                 stack.append((value, env, within if wrapped else ("arg", (last, index))))
             elif type(value.value) is str:
                 self.string(value, scope, ("arg", (last, index)))
 
-    def wanted(self, name: str, last: str, node: ast.Call, loops: int) -> bool:
+    def wanted(self, name: str, root: str, last: str, node: ast.Call, loops: int) -> bool:
         if last in CALLS:
-            return last not in ("item", "cpu", "numpy", "tolist", "print") or loops > 0
+            return last not in _IN_LOOPS or loops > 0
+        if root in ROOTS or (root in _PREFIX_ROOTS and name.startswith(PREFIXES)):
+            return True
+        first = last[:1]
+        if (first.isupper() or "_" in last) and (last.endswith(ENDINGS) or last.startswith("DEFINE_")):
+            return True
+        if first in "s_" and last.startswith(("save", "_save")) and (node.args or node.keywords):
+            return True
         if last == "getattr":
-            return (
-                len(node.args) > 1
-                and type(node.args[1]) is not ast.Constant
-                and type(node.args[0]) is not ast.Constant
-            )
-        if last.startswith("DEFINE_"):
+            return len(node.args) > 1 and ast.Constant not in (type(node.args[0]), type(node.args[1]))
+        if last in TORCH_DRAWS and root == "torch":
             return True
-        if name.startswith(PREFIXES) or name.partition(".")[0] in ROOTS or last.endswith(ENDINGS):
-            return True
-        if last.startswith(("save", "_save")) and (node.args or node.keywords):
-            return True
-        if last in TORCH_DRAWS and name.startswith("torch."):
-            return True
-        return any(word.arg in KEYWORDS for word in node.keywords)
+        for word in node.keywords:
+            if word.arg in KEYWORDS:
+                return True
+        return False
 
     def record(self, node: ast.Call, name: str, env: _Env, within: Context) -> Call:
         aliases = self.aliases
@@ -557,7 +571,7 @@ class _Walk:
         if type(value) is ast.Name:
             if value.id in CONFIG_RECEIVERS:
                 self.attributes.add(node.attr)
-            elif value.id in self.aliases or value.id in ("self", "cls") or within[0] in _HANDED_ON:
+            elif value.id in self.aliases or within[0] in _HANDED_ON:
                 self.refer(scope, dotted(node, self.aliases))
             return
         if type(value) is ast.Attribute:
@@ -590,7 +604,11 @@ class _Walk:
         self.stack.append((node.value, env, ("attr", None)))
 
     def name(self, node: ast.Name, env: _Env, within: Context) -> None:
-        self.refer(env.scope, self.aliases.get(node.id, node.id))
+        full = self.aliases.get(node.id)
+        if full is None:
+            self.scopes[env.scope].refs.add(node.id)
+        else:
+            self.refer(env.scope, full)
 
     def constant(self, node: ast.Constant, env: _Env, within: Context) -> None:
         if type(node.value) is str:
@@ -647,7 +665,9 @@ class _Walk:
             self.stack.append((node.value, env, ("return", None)))
 
 
-_HANDED_ON = ("arg", "kwarg", "decorator")
+_HANDED_ON = ("arg", "kwarg", "decorator", "assign", "item", "return")
+_IN_LOOPS = frozenset({"item", "cpu", "numpy", "tolist", "print"})
+_PREFIX_ROOTS = frozenset(prefix.partition(".")[0] for prefix in PREFIXES)
 _OWN = frozenset({"self", "cls", "super()", "?"})
 
 
@@ -711,6 +731,36 @@ def _type_checking(test: _Test | None) -> bool:
             return True
         test = test.outer
     return False
+
+
+_ASKS = re.compile(
+    r"_?(?:is|has|have|can)_\w+_(?:available|installed|importable)|_?[A-Z0-9_]+_(?:AVAILABLE|INSTALLED)|_?(?:HAS|HAVE)_[A-Z0-9_]+"
+)
+"""Names by which code asks whether a package is installed: `is_te_available()`, `_JSONNET_AVAILABLE`, `HAS_TRITON`."""
+
+
+def _asked_for(test: _Test | None) -> bool:
+    """Whether what stands here runs only where a package is installed that the code asks for first."""
+    while test is not None:
+        if _asks(test.node, test.negated):
+            return True
+        test = test.outer
+    return False
+
+
+def _asks(node: ast.expr, negated: bool) -> bool:
+    while type(node) is ast.UnaryOp and type(node.op) is ast.Not:
+        node, negated = node.operand, not negated
+    if type(node) is ast.BoolOp:
+        # Of `a and b` both hold; of `not (a or b)` neither does.
+        return type(node.op) is (ast.Or if negated else ast.And) and any(
+            _asks(each, negated) for each in node.values
+        )
+    if negated:
+        return False
+    called = node.func if type(node) is ast.Call else node
+    name = called.id if type(called) is ast.Name else called.attr if type(called) is ast.Attribute else ""
+    return _ASKS.fullmatch(name) is not None
 
 
 def _catches_import_error(handler: ast.ExceptHandler) -> bool:
