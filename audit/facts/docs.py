@@ -15,7 +15,7 @@ MAX_ITEMS: Final = 2_000
 """Most entries of one kind that are kept."""
 MAX_CODE: Final = (20, 2_000)
 
-_FENCE: Final = re.compile(r"^[ \t>]*+(?P<fence>`{3,}+|~{3,}+)[ \t{]*+(?P<language>[\w.+#-]*+)")
+_FENCE: Final = re.compile(r"^[ \t>]*+(?P<fence>`{3,}+(?![^`\n]*+`)|~{3,}+)[ \t{]*+(?P<language>[\w.+#-]*+)")
 _DIRECTIVE: Final = re.compile(
     r"^(?P<indent>[ \t]*+)\.\.[ \t]++(?:code-block|code|sourcecode|prompt|parsed-literal)::[ \t]*+(?P<language>[\w+-]*+)"
 )
@@ -59,7 +59,7 @@ _PLAIN_COMMAND: Final = re.compile(
     r"^[ \t]*+(?:\$[ \t]++)?(?:(?:[A-Z_][A-Z0-9_]{1,60}=\S*+[ \t]++){0,20}(?:python[\d.]*[ \t]++(?:-m[ \t]++[\w.]+|[\w./-]{1,200}\.py\b)"
     r"|torchrun[ \t]++-|accelerate[ \t]++launch[ \t]|deepspeed[ \t]++\S+\.py)|(?:pip3?|conda|mamba)[ \t]++install[ \t]++[\w.'\"\[\]=<>~,+:/@ -]*$)"
 )
-_INLINE: Final = re.compile(r"(?<!`)(`{1,2})(?!`)(?P<code>[^`\n]{8,500})\1(?!`)")
+_INLINE: Final = re.compile(r"(?<!`)(`{1,3})(?!`)(?P<code>[^`\n]{8,500})\1(?!`)")
 
 _ATX: Final = re.compile(r"^ {0,3}(?P<marks>#{1,6})[ \t]++(?P<text>.*?)[ \t]*+#*[ \t]*$")
 _HTML_HEADING: Final = re.compile(
@@ -84,6 +84,8 @@ _LINK: Final = re.compile(
     r"|`[^`<>\n]{1,300}<(?P<rst>[^<>\s]{1,500})>`__?"
     r"|^[ \t]{0,3}\[(?!\^)[^\[\]\n]{1,200}\]:[ \t]++<?(?P<reference>[^\s<>]{1,500})"
 )
+_VARIABLE: Final = re.compile(r"(?<![\w./-])[A-Z][A-Z0-9]{0,30}+(?:_[A-Z0-9]{1,30}+){1,6}+(?!\w)")
+"""A name as environment variables have it."""
 _ESCAPED: Final = re.compile(r"\\([_*~()\[\]`.#+!-])")
 """Markdown's escapes: "docs/\\_static" is the path "docs/_static"."""
 _ABSOLUTE: Final = re.compile(r"^(?:[a-zA-Z][\w+.-]*:|//|#|\{|\$|%|@|data:)")
@@ -284,6 +286,7 @@ class _Reader:
         self.in_headings: dict[str, int] = {}
         self.in_sentences: dict[str, int] = {}
         self.table: list[str] = []
+        self.variables: set[str] = set()
 
     def prose(self, number: int, line: str, following: str) -> None:
         if not line.strip():
@@ -292,6 +295,8 @@ class _Reader:
         if not self._heading(number, line, following):
             self._sentence(number, line)
         self._links(number, line)
+        if "_" in line and len(self.variables) < MAX_ITEMS:
+            self.variables.update(_VARIABLE.findall(line))
 
     def _heading(self, number: int, line: str, following: str) -> bool:
         if match := _ATX.match(line):
@@ -423,6 +428,7 @@ class _Reader:
             bibtex=self.bibtex,
             words=words,
             topics=tuple(sorted(topics.items())),
+            variables=tuple(sorted(self.variables)[:MAX_ITEMS]),
         )
 
 

@@ -169,7 +169,8 @@ class DocsFacts(msgspec.Struct, frozen=True, tag="docs"):
     a setting's default, as (flag or name as written, literal text, line). `code`: fenced Python blocks' (text, line), at most 20 of 2,000 characters.
     `links`: (target, line) of relative links and images; `bibtex` line of a `@article{`-like entry, 0 for none; `words`: number of words.
     `hub_links`: (id, line) of hub addresses. `topics`: which of hardware, results, dataset, license, citation, install, usage, training, evaluation,
-    reproducibility its headings and sentences speak about, with the line: (topic, line).
+    reproducibility its headings and sentences speak about, with the line: (topic, line). `variables`: words of sentences and tables that look like
+    environment variables (`DATA_DIR`), sorted.
     """
 
     headings: tuple[tuple[str, int, int], ...] = ()
@@ -184,6 +185,7 @@ class DocsFacts(msgspec.Struct, frozen=True, tag="docs"):
     bibtex: int = 0
     words: int = 0
     topics: tuple[tuple[str, int], ...] = ()
+    variables: tuple[str, ...] = ()
 
 
 class NotebookFacts(msgspec.Struct, frozen=True, tag="notebook"):

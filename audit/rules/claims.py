@@ -13,7 +13,7 @@ from audit.facts.classify import is_test_path
 from audit.facts.model import Command, DocsFacts, PatternFacts
 from audit.rules.flags import Flag, accepted, accepts, spelling
 from audit.rules.rule import Context, Outcome, failed, not_applicable, passed
-from audit.rules.wording import OUTCOME_LIMIT, capped, listed
+from audit.rules.wording import capped, listed
 from audit.signals.repository import Repository
 from audit.signals.training_path import resolve_target
 
@@ -221,9 +221,18 @@ def _unknown(script: str, found: dict[str, Place], flags: tuple[Flag, ...] | Non
 
 
 def _few(outcomes: list[Outcome], rest: str) -> Iterator[Outcome]:
-    yield from outcomes[:OUTCOME_LIMIT]
-    if len(outcomes) > OUTCOME_LIMIT:
-        yield failed(f"{len(outcomes) - OUTCOME_LIMIT} {rest}.", key="more")
+    yield from outcomes[:_SINGLY]
+    if more := outcomes[_SINGLY:]:
+        yield failed(
+            f"{len(more)} {rest}.",
+            *capped((each.evidence[0] for each in more), 20),
+            key="more",
+            severity=Severity.INFO,
+        )
+
+
+_SINGLY = 10
+"""Findings of one rule that are told one by one."""
 
 
 def broken_links(context: Context) -> Iterable[Outcome]:
@@ -240,7 +249,11 @@ def broken_links(context: Context) -> Iterable[Outcome]:
             continue  # a site generator gives links in its sources another meaning
         for target, line in body.links:
             file = _linked_file(path, target)
-            if file is None or file.rpartition("/")[2] in made:
+            if (
+                file is None
+                or file.rpartition("/")[2] in made
+                or target.lower() in ("link", "url", "todo", "tbd")
+            ):
                 continue
             looked += 1
             if (

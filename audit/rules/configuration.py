@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from audit.documents.finding import Severity
 from audit.documents.place import Place
+from audit.documents.signals import ConfigConflict, ConflictPlace
 from audit.facts.classify import is_example_path
 from audit.facts.model import TextFacts
 from audit.facts.python.identities import identity_kind
@@ -205,7 +206,7 @@ def environment_variables(context: Context) -> Iterable[Outcome]:
     missing = [name for name in sorted(reads) if name not in told]
     for name in missing[:OUTCOME_LIMIT]:
         yield failed(
-            f"The code reads {name} from the environment without a default, and no documented command, script, env file or container sets it.",
+            f"The code reads {name} from the environment without a default, and no document, script, env file or container names it.",
             *capped(reads[name]),
             key=name,
         )
@@ -230,6 +231,7 @@ def _told_variables(repository: Repository) -> frozenset[str]:
     for container in repository.containers.values():
         words.update(name for name, _, _ in container.env)
     for body in repository.docs.values():
+        words.update(body.variables)
         for text, _ in body.code:
             words.update(re.findall(r"[A-Z_][A-Z0-9_]{2,}", text))
         for heading, _, _ in body.headings:
@@ -384,15 +386,8 @@ def conflicts(context: Context) -> Iterable[Outcome]:
     if not found:
         yield passed("No setting was found with different values in places that describe one run.")
     for conflict in found[:OUTCOME_LIMIT]:
-        said = listed(
-            [
-                f"{place.value} ({place.path}{f':{place.line}' if place.line else ''})"
-                for place in conflict.places
-            ],
-            4,
-        )
         yield failed(
-            f"{conflict.setting} has different values in places that describe one run: {said}.",
+            _said(conflict),
             *capped(Place(place.path, place.line, place.value[:100]) for place in conflict.places),
             key=conflict.setting,
         )
@@ -401,6 +396,20 @@ def conflicts(context: Context) -> Iterable[Outcome]:
             f"{len(found) - OUTCOME_LIMIT} further settings have different values in different places.",
             key="more",
         )
+
+
+def _said(conflict: ConfigConflict) -> str:
+    """The contradiction as a sentence, a place named once."""
+
+    def at(place: ConflictPlace) -> str:
+        return f"{place.path}:{place.line}" if place.line else place.path
+
+    one_place = len({at(place) for place in conflict.places}) == 1
+    values = [place.value if one_place else f"{place.value} ({at(place)})" for place in conflict.places]
+    if not conflict.note:
+        return f"{conflict.setting} has different values in places that describe one run: {listed(values)}."
+    where = f"{at(conflict.places[0])}: " if one_place else ""
+    return f"{where}{conflict.setting}: {conflict.note}: {listed(values)}."
 
 
 RULES = (

@@ -140,18 +140,31 @@ def _loose(
     def is_metadata(each: Declaration) -> bool:
         return repository.kinds.get(each.path) in _METADATA
 
+    def pin_of(each: Declaration) -> Declaration | None:
+        """What says the version of the same environment: one folder holds the other. Parts that lie side by side have environments of their own."""
+        return next(
+            (pin for pin in pins if _is_within(pin.path, each.path) or _is_within(each.path, pin.path)), None
+        )
+
+    pins = [each for each in rows if _is_one_version(each.requirement)]
     lists = [each for each in open_rows if not is_metadata(each)]
-    pinned = next((each for each in rows if _is_one_version(each.requirement)), None)
-    if pinned is not None and not lists:
+    if not lists and pins:
         return []
     main = [each for each in lists or open_rows if not each.requirement.group] or lists or open_rows
     first_of_each = {each.path: each for each in reversed(main)}
     found = []
     for path, row in sorted(first_of_each.items()):
         side = bool(row.requirement.group) or is_example_path(path)
+        pinned = pin_of(row)
         kind = "metadata" if not lists else "beside" if pinned is not None else "side" if side else "list"
         found.append(_Loose(name, row, kind, pinned.at if pinned is not None else ""))
     return found
+
+
+def _is_within(path: str, other: str) -> bool:
+    """Whether a file lies in the folder of another one, or below it."""
+    folder = other.rpartition("/")[0]
+    return not folder or path.startswith(folder + "/")
 
 
 def _by_manifest(loose: list[_Loose], locks: dict[str, tuple[str, str]]) -> Iterator[Outcome]:

@@ -187,7 +187,7 @@ def outside_imports(repository: Repository, path: TrainingPath) -> dict[str, lis
     own = _own_names(repository)
     asked = _asked_for(repository)
     core = core_files(repository, path)
-    started = {entry.path for entry in _started(path)}
+    started = {entry.path for entry in path.entries if entry.documented} or {e.path for e in _started(path)}
     found: dict[str, list[Use]] = defaultdict(list)
     for file, facts in repository.code.items():
         if file.startswith(".") or "/." in file:

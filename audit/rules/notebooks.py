@@ -68,6 +68,15 @@ def outputs(context: Context) -> Iterable[Outcome]:
     for path, book in _notebooks(context):
         if not book.stale:
             continue
+        if not book.executed and all("error" not in why for _, why in book.stale):
+            bad.append(
+                failed(
+                    f"{path} keeps outputs and no execution counts: in which order its cells ran cannot be told.",
+                    Place(path, book.stale[0][0]),
+                    severity=Severity.INFO,
+                )
+            )
+            continue
         line, why = book.stale[0]
         more = f" and {len(book.stale) - 1} more" if len(book.stale) > 1 else ""
         bad.append(
@@ -80,7 +89,7 @@ def outputs(context: Context) -> Iterable[Outcome]:
     yield from _closing(
         context,
         bad,
-        "keep outputs that no run of them as they stand has given",
+        "keep outputs of cells that were not run as they stand, or whose order cannot be told",
         "No notebook keeps an error or an output of a cell that was not run.",
     )
 

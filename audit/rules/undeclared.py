@@ -108,13 +108,16 @@ def _together(group: list[_Missing], sentence: str) -> Outcome:
 
 def _declared(group: list[_Missing]) -> str:
     """What to declare: distributions by their names; of an import name that tells none, what provides it."""
-    named = [each.name for each in group if each.known]
+    named = list(dict.fromkeys(each.name for each in group if each.known))
     unknown = [f"`{each.said}`" for each in group if not each.known]
     parts = [listed(named, 8)] if named else []
     if unknown:
         parts.append(f"what provides {listed(unknown, 8)}")
     return " and ".join(parts)
 
+
+_DISTRIBUTIONS = frozenset(BRINGS) | {name for brought in BRINGS.values() for name in brought.split()}
+"""Names that are known to be distributions, and not just those of modules."""
 
 _FRAMEWORKS = frozenset({"torch", "tensorflow", "jax"})
 """What decides the numbers most: its version must not be left to whatever another package takes."""
@@ -176,7 +179,9 @@ def _missing(module: str, uses: list[Use], given: _Given) -> _Missing | None:
     if not firm and (not critical or uses[0].side):
         return None
     name, shown = names[0], firm or tuple(uses)
-    known = module in knowledge().distributions or critical
+    known = (
+        module in knowledge().distributions or critical or name in _DISTRIBUTIONS or name in given.elsewhere
+    )
     said = module if not known else name if normalise(module) == name else f"{module} (from {name})"
     kind, note = _kind(names, firm, given)
     if kind == "brought":

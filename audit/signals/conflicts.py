@@ -28,8 +28,7 @@ def config_conflicts(repository: Repository, path: TrainingPath) -> Signal[tuple
     """Defaults that help texts or documents state and the code does not have; defaults that are no choice; Hydra groups without the
     file that a list of defaults names; Python versions that exclude each other."""
     found = [
-        *_options(repository),
-        *_documented_defaults(repository, path),
+        *_joined([*_options(repository), *_documented_defaults(repository, path)]),
         *_hydra_defaults(repository),
         *_python_versions(repository),
     ]
@@ -37,6 +36,26 @@ def config_conflicts(repository: Repository, path: TrainingPath) -> Signal[tuple
         Place(p.path, p.line, f"{conflict.setting}: {p.value}") for conflict in found for p in conflict.places
     )
     return Signal(tuple(found), places[:6])
+
+
+_NO_CHOICE = "the default is none of the choices"
+
+
+def _joined(conflicts: list[ConfigConflict]) -> list[ConfigConflict]:
+    """One conflict a definition: a help text and documents that say the same wrong default are mended together."""
+    found: dict[tuple[str, str, int | None, bool], ConfigConflict] = {}
+    for conflict in conflicts:
+        code = next(place for place in conflict.places if place.value.startswith("default="))
+        key = (_plain(conflict.setting), code.path, code.line, conflict.note == _NO_CHOICE)
+        if key in found:
+            first = found[key]
+            places = tuple(dict.fromkeys((*first.places, *conflict.places)))
+            found[key] = ConfigConflict(
+                first.setting, places, "help texts and documents state other defaults than the code has"
+            )
+        else:
+            found[key] = conflict
+    return list(found.values())
 
 
 # Options ---------------------------------------------------------------------------------------------------------
@@ -107,7 +126,7 @@ def _options(repository: Repository) -> Iterator[ConfigConflict]:
             yield ConfigConflict(
                 setting,
                 (here, ConflictPlace(option.path, option.line, f"choices={option.choices}")),
-                "the default is none of the choices",
+                _NO_CHOICE,
             )
 
 
@@ -165,7 +184,8 @@ def _as_literal(value: str) -> str:
 def _meant(
     repository: Repository, path: TrainingPath, file: str, options: list[_Option], is_flag: bool
 ) -> list[_Option]:
-    """The definitions that a document speaks about: those of scripts that it runs; else the only one that there is, if it is written as a flag."""
+    """The definitions that a document speaks about: those of scripts that it runs; else the only one that there is below the document's
+    folder, if it is written as a flag."""
     run = {
         target
         for command in repository.docs[file].commands

@@ -16,6 +16,8 @@ _WORDS = {"true": "True", "false": "False", "null": "None", "none": "None", "~":
 def instantiations(configs: Mapping[str, ConfigFacts]) -> Iterator[tuple[str, Call]]:
     """The calls that configuration describes, with the file and line of the target."""
     for path, config in configs.items():
+        if not any(setting.key.endswith(_TARGETS) for setting in config.settings):
+            continue
         groups: dict[str, dict[str, Setting]] = defaultdict(dict)
         for setting in config.settings:
             prefix, _, key = setting.key.rpartition(".")

@@ -237,8 +237,8 @@ def _of_config(path: str, config: ConfigFacts) -> Iterator[Use]:
         return  # a list of records is data, and what it names are results
     revisions = {s.key: s.value for s in config.settings if s.key.endswith("revision")}
     for key, value, line in ((s.key, s.value, s.line) for s in config.settings):
-        mixed = _MIXED.search(key)
-        if mixed:
+        # Cheap questions first: trees of results hold numbers by the million.
+        if "/" in key and (mixed := _MIXED.search(key)):
             yield Use("hub", mixed[1], path, line, "key", key[: mixed.start(1) - 1], origin="config")
         kind = identity_kind(value)
         if kind in ("hub", "api"):
@@ -247,7 +247,7 @@ def _of_config(path: str, config: ConfigFacts) -> Iterator[Use]:
             yield Use(kind, value, path, line, "setting", key, origin="config", revision=revision)
         elif "=" in value and "/" in value and len(value) < 1000:
             yield from _arguments(path, line, value, "config")
-        elif _BARE_KEY.search(key) and is_bare_model(value):
+        elif is_bare_model(value) and _BARE_KEY.search(key):
             yield Use("hub", value, path, line, "setting", key, origin="config")
 
 

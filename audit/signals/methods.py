@@ -92,13 +92,15 @@ def _of_call(call: Call) -> Iterator[str]:
             yield _CANONICAL.get(match[1].lower(), match[1].lower())
 
 
-_KEYS = re.compile(r"(?i)^(?:quantization|quantize|quant_method|quantization_method|quant)$")
+_KEYS = frozenset({"quantization", "quantize", "quant_method", "quantization_method", "quant"})
 
 
 def _quantized_elsewhere(repository: Repository) -> Iterator[Found]:
     for file, config in repository.configs.items():
         for setting in config.settings:
-            yield from _named(file, setting.key.rpartition(".")[2], setting.value, setting.line)
+            last = setting.key.rpartition(".")[2]
+            if last in _BITS or last.lower() in _KEYS:
+                yield from _named(file, last, setting.value, setting.line)
     for file, script in repository.scripts.items():
         for command in script.commands:
             for flag in command.flags:
@@ -110,7 +112,7 @@ def _quantized_elsewhere(repository: Repository) -> Iterator[Found]:
 def _named(file: str, key: str, value: str, line: int) -> Iterator[Found]:
     if key in _BITS and value.lower() in ("true", "1", "yes"):
         yield _BITS[key], place(file, line, f"{key}: {value}")
-    elif _KEYS.search(key) and (match := _NAMED.search(value)):
+    elif key.lower() in _KEYS and (match := _NAMED.search(value)):
         yield _CANONICAL.get(match[1].lower(), match[1].lower()), place(file, line, f"{key}: {value}")
 
 

@@ -275,3 +275,19 @@ def test_a_list_of_requirements_that_a_sentence_names_is_an_instruction() -> Non
 def test_prompts_and_launchers_in_blocks_without_a_language() -> None:
     text = "```\n> python -m pkg.train --lr 1\nsaved > out.txt\n```\n\n```\nmpiexec -n N python train.py --x\n```\n"
     assert [(each.target, each.line) for each in facts(text).commands] == [("pkg.train", 2), ("train.py", 7)]
+
+
+def test_a_line_that_opens_and_closes_three_backticks_is_no_fence() -> None:
+    read = facts("# P\n\n```python train.py --lr 0.1```\n\n## Results\n\n```\npython eval.py\n```\n")
+    assert [heading for heading, _, _ in read.headings] == ["P", "Results"]
+    assert [command.target for command in read.commands] == ["train.py", "eval.py"]
+
+
+def test_escapes_and_footnotes_in_links() -> None:
+    read = facts("[a](docs/\\_static/a.png)\n\n[^1]: See the paper.\n[two]: guide.md\n")
+    assert read.links == (("docs/_static/a.png", 1), ("guide.md", 4))
+
+
+def test_environment_variables_that_sentences_name() -> None:
+    read = facts("Set `DATA_DIR` first.\n\n| LAB_CACHE_PATH | where |\n\nNo GPU, no path/TO_X, no A_b.\n")
+    assert read.variables == ("DATA_DIR", "LAB_CACHE_PATH")

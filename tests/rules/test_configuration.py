@@ -110,7 +110,7 @@ def test_tests_docs_routes_and_comparisons_do_not_count() -> None:
 def test_a_variable_that_nothing_sets() -> None:
     given = context({"main.py": "import os\nroot = os.environ.get('LAB_DATA_DIR')\nprint(root)\n"})
     assert failures("configuration.environment_variables", given) == [
-        "The code reads LAB_DATA_DIR from the environment without a default, and no documented command, script, env file or container sets it."
+        "The code reads LAB_DATA_DIR from the environment without a default, and no document, script, env file or container names it."
     ]
 
 
@@ -119,6 +119,7 @@ def test_a_variable_that_nothing_sets() -> None:
     [
         ("x = os.environ.get('LAB_DATA_DIR', 'data')", {}),
         ("x = os.getenv('LAB_DATA_DIR')", {"README.md": "# P\n\n```\nLAB_DATA_DIR=x python main.py\n```\n"}),
+        ("x = os.getenv('LAB_DATA_DIR')", {"docs/use.md": "| `LAB_DATA_DIR` | Where the data lies. |\n"}),
         ("x = os.getenv('LAB_DATA_DIR')", {"run.sh": "export LAB_DATA_DIR=/x\npython main.py\n"}),
         ("x = os.getenv('LAB_DATA_DIR')", {"Dockerfile": "FROM a:1\nENV LAB_DATA_DIR=/x\n"}),
         ("x = os.getenv('HF_TOKEN')", {}),
@@ -231,5 +232,13 @@ def test_conflicts() -> None:
     )
     assert failures("configuration.conflicts", context(config_conflicts=(conflict,))) == [
         "learning_rate has different values in places that describe one run: 3e-4 (README.md:3) and 1e-4 (train.py:9)."
+    ]
+    choice = ConfigConflict(
+        "mode",
+        (ConflictPlace("a.py", 9, "default='x'"), ConflictPlace("a.py", 9, "choices=['y']")),
+        "the default is none of the choices",
+    )
+    assert failures("configuration.conflicts", context(config_conflicts=(choice,))) == [
+        "a.py:9: mode: the default is none of the choices: default='x' and choices=['y']."
     ]
     assert status("configuration.conflicts", context()) is Status.PASS

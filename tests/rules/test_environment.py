@@ -148,6 +148,15 @@ def test_two_lists_of_which_one_pins() -> None:
     assert "while a/requirements.txt:1 pins it" in outcome.message
 
 
+def test_parts_that_lie_side_by_side_have_environments_of_their_own() -> None:
+    files = {"a/requirements.txt": "torch==2.4.1\n", "b/requirements.txt": "torch\n"}
+    (outcome,) = outcomes(
+        "environment.critical_pinned", context(files, critical_dependencies={"torch": unpinned()})
+    )
+    assert outcome.severity is None
+    assert "pins it" not in outcome.message
+
+
 def test_condas_three_part_version_is_one_version() -> None:
     files = {"environment.yml": "dependencies:\n  - pytorch=1.7.0\n  - numpy=1.19\n"}
     given = context(files, critical_dependencies={"torch": unpinned("=1.7.0"), "numpy": unpinned("=1.19")})

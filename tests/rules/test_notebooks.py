@@ -67,6 +67,15 @@ def test_outputs_of_cells_that_were_not_run_and_errors() -> None:
     assert status("notebooks.outputs", context({"a.ipynb": FINE})) is Status.PASS
 
 
+def test_outputs_without_any_execution_count_tell_no_order() -> None:
+    stripped = notebook(("a = 1", None, ["1"]), ("print(a)", None, ["1"]))
+    (outcome,) = outcomes("notebooks.outputs", context({"a.ipynb": stripped}))
+    assert outcome.message == (
+        "a.ipynb keeps outputs and no execution counts: in which order its cells ran cannot be told."
+    )
+    assert outcome.severity is Severity.INFO
+
+
 def test_size() -> None:
     assert status("notebooks.size", context({"a.ipynb": FINE})) is Status.PASS
     huge = notebook(("print(1)", 1, ["x" * (6 * 2**20)]))

@@ -109,3 +109,18 @@ def test_a_container_with_a_python_that_is_excluded() -> None:
     }
     assert [setting for setting, _ in found(files)] == ["python"]
     assert found(files | {"Dockerfile": "FROM python:3.11-slim\n"}) == []
+
+
+def test_a_help_text_and_a_document_that_say_the_same_are_one_conflict() -> None:
+    code = option("'--n-streams', type=int, default=3, help='streams (default: 5)'")
+    readme = {"README.md": "# P\n\n```\npython main.py\n```\n\n- `--n-streams`: streams, default 5\n"}
+    ((setting, places),) = found({**code, **readme})
+    assert setting == "n-streams"
+    assert places == ["main.py:3 default=3", "main.py:3 help: default 5", "README.md:7 default 5"]
+
+
+def test_a_document_does_not_speak_of_another_parts_options() -> None:
+    said = "# P\n\n- `--n-streams`: streams, default 5\n"
+    text = OPTION.format("'--n-streams', type=int, default=3")
+    assert found({"a/README.md": said, "b/args.py": text}) == []
+    assert len(found({"a/README.md": said, "a/args.py": text})) == 1
