@@ -122,6 +122,7 @@ def torch_load(context: Context) -> Iterable[Outcome]:
         yield not_applicable("The code does not call torch.load.")
         return
     safe_release = _torch_is_safe(repository)
+    downloads = _Downloads()
     downloaded: list[Place] = []
     switched_off: list[Place] = []
     plain: list[Place] = []
@@ -130,7 +131,7 @@ def torch_load(context: Context) -> Iterable[Outcome]:
         if given and given != "False":
             continue
         if given == "False" or not safe_release:
-            group = downloaded if _is_downloaded(call, facts) else switched_off if given else plain
+            group = downloaded if downloads.reach(call, facts) else switched_off if given else plain
             group.append(Place(path, call.line, "weights_only=False" if given else ""))
     advice = "Pass `weights_only=True`, or publish and load the weights as safetensors."
     if downloaded:
@@ -187,25 +188,36 @@ def _torch_is_safe(repository: Repository) -> bool:
 
 
 def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:2]) or (0,)
+    return tuple(int(part) for part in re.findall(r"\d{1,9}", version)[:2]) or (0,)
 
 
-def _is_downloaded(call: Call, facts: PythonFacts) -> bool:
-    """Whether what is opened comes from the network, as far as the same function shows."""
-    source = call.args[0] if call.args else next(iter(call.kwargs.values()), "")
-    if _DOWNLOADS.search(source):
-        return True
-    names = set(re.findall(r"[A-Za-z_]\w*", source))
-    for other in facts.calls:
-        target = other.within.removeprefix("assign:") if other.within.startswith("assign:") else ""
-        if (
-            other.scope == call.scope
-            and other.line <= call.line
-            and target in names
-            and _DOWNLOADS.search(f"{other.name}(")
-        ):
+class _Downloads:
+    """What comes from the network, as far as a function shows; what a file assigns is looked through once."""
+
+    def __init__(self) -> None:
+        self._assigned: dict[int, dict[tuple[int, str], int]] = {}
+
+    def reach(self, call: Call, facts: PythonFacts) -> bool:
+        """Whether what `call` opens was downloaded."""
+        source = call.args[0] if call.args else next(iter(call.kwargs.values()), "")
+        if _DOWNLOADS.search(source):
             return True
-    return False
+        assigned = self._assigned_in(facts)
+        return any(
+            assigned.get((call.scope, name), call.line + 1) <= call.line
+            for name in re.findall(r"[A-Za-z_]\w*", source)
+        )
+
+    def _assigned_in(self, facts: PythonFacts) -> dict[tuple[int, str], int]:
+        """The first line of every name, by scope, that a download is assigned to."""
+        if id(facts) not in self._assigned:
+            found: dict[tuple[int, str], int] = {}
+            for call in facts.calls:
+                if call.within.startswith("assign:") and _DOWNLOADS.search(f"{call.name}("):
+                    place = (call.scope, call.within.removeprefix("assign:"))
+                    found[place] = min(call.line, found.get(place, call.line))
+            self._assigned[id(facts)] = found
+        return self._assigned[id(facts)]
 
 
 def pickles(context: Context) -> Iterable[Outcome]:
@@ -224,7 +236,8 @@ def pickles(context: Context) -> Iterable[Outcome]:
     if not calls and not arrays:
         yield not_applicable("The code opens no pickle.")
         return
-    bad = [(path, call) for path, facts, call in (*calls, *arrays) if _is_downloaded(call, facts)]
+    downloads = _Downloads()
+    bad = [(path, call) for path, facts, call in (*calls, *arrays) if downloads.reach(call, facts)]
     for path, call in bad[:OUTCOME_LIMIT]:
         yield failed(
             f"{path}:{call.line} unpickles a downloaded file ({call.name}): whoever can change the file runs code here.",
