@@ -74,8 +74,9 @@ def _unseeded(context: Context, generator: str, sure: list[Script], drawing: int
     first = sure[0]
     place = first.draws[generator]
     how = f"{place.note} at {place.path}:{place.line}"
+    it = "them" if generator == "env" else "it"
     if len(sure) == 1:
-        who = f"{first.entry.path} draws from {GENERATORS[generator]} ({how}) and never seeds it"
+        who = f"{first.entry.path} draws from {GENERATORS[generator]} ({how}) and never seeds {it}"
     else:
         names = listed([script.entry.path for script in sure], 4)
         count = (
@@ -83,14 +84,14 @@ def _unseeded(context: Context, generator: str, sure: list[Script], drawing: int
             if drawing > len(sure)
             else f"{len(sure)} training scripts"
         )
-        who = f"{count} ({names}) draw from {GENERATORS[generator]} and never seed it; {first.entry.path}, for example: {how}"
+        who = f"{count} ({names}) draw from {GENERATORS[generator]} and never seed {it}; {first.entry.path}, for example: {how}"
     others = elsewhere(context, generator, first.nodes) if len(sure) == drawing else []
     flag = unread_flag(context, first)
     hint = ""
     if flag is not None:
         hint = f"; {flag.path}:{flag.line} defines --seed and does not read it"
     elif others:
-        hint = f"; {_where(others)} seeds it, but is not on the way"
+        hint = f"; {_where(others)} seeds {it}, but is not on the way"
     return failed(
         f"{who}{hint}.",
         *capped(

@@ -160,7 +160,16 @@ def model_revision(context: Context) -> Iterable[Outcome]:
 
 
 def dataset_revision(context: Context) -> Iterable[Outcome]:
-    yield from _revisions(context, context.signals.dataset_ids.value, "data set")
+    loads = any(
+        item.module.partition(".")[0] in _LOADS_DATA
+        for facts in context.repository.code.values()
+        for item in facts.imports
+    )
+    yield from _revisions(context, context.signals.dataset_ids.value if loads else (), "data set")
+
+
+_LOADS_DATA = frozenset("datasets nlp huggingface_hub trl distilabel lighteval lm_eval litdata".split())
+"""Libraries that load data sets of the hub: without one of them a name is one of another catalogue."""
 
 
 def _revisions(context: Context, ids: tuple[HubId, ...], noun: str) -> Iterable[Outcome]:
