@@ -219,6 +219,8 @@ def _names(view: _View, detection: Detection) -> Answer:
     hits.sort(key=lambda hit: (-hit.weight, hit.where))
     files = {hit.where.path for hit in hits}
     weight = sum(max(hit.weight for hit in hits if hit.where.path == file) for file in files)
+    if weight < 2 and detection.needs:
+        return None  # beside a model, one function's name is a word, not a purpose
     share = len(files) / max(1, len(view.repository.code))
     level = 2 if weight >= 5 and len(files) >= 2 and share > 0.02 else 1 if weight >= 3 else 0
     if detection.anchors and level and not any(hit.anchor for hit in hits) and not _reaches_model(view, hits):

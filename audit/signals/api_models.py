@@ -89,8 +89,11 @@ _RANK = {
 }
 _NOT_A_MODEL = re.compile(
     r"(?i)template|encoding|tokeni[sz]er_for|price|cost|output|file|title|label|author|display|description|citation|doc|license"
-    r"|legend|caption|folder|_dir$|generator_name|pretty_name"
+    r"|legend|caption|folder|_dir$|generator_name|pretty_name|(?:^|_)short_|nick_?name|(?:^|_)alias(?:es)?(?:_|$)"
 )
+_OFFERED = re.compile(
+    r"(?i)_?(?:available|supported|known|valid|allowed)_"
+)  # what may be chosen, not what is
 _NOT_A_CALL = re.compile(
     r"encoding_for_model|get_encoding|register\w*|startswith|endswith|replace|split|print|join|open|get_conv_template"
     r"|get_conversation_template|Conversation|write|legend|title"
@@ -108,6 +111,8 @@ def _is_value(use: Use) -> bool:
     if use.how == "key" or _NO_ID.fullmatch(use.value) or _NOT_A_CALL.fullmatch(use.call.rpartition(".")[2]):
         return False
     if _NOT_A_MODEL.search(use.name) or _NOT_A_MODEL.search(use.holder):
+        return False
+    if use.how in ("item", "choice") and _OFFERED.match(use.holder.rpartition(".")[2]):
         return False
     if use.how == "compare" and not _WHOLE.search(use.value):
         return False

@@ -194,7 +194,8 @@ def _trusted_elsewhere(repository: Repository) -> Iterator[Place]:
 _FOREIGN_HEADS = frozenset(
     """
     application text image audio video multipart font message africa america antarctica asia atlantic australia europe indian pacific us etc utc gmt
-    documents downloads desktop data dataset datasets model models checkpoint checkpoints ckpt ckpts output outputs result results log logs cache tmp temp src
+    documents downloads desktop local
+    data dataset datasets model models checkpoint checkpoints ckpt ckpts output outputs result results log logs cache tmp temp src
     lib bin config configs conf
     script scripts run runs weights pretrained saved_models saved assets figures figs plots images train training test tests
     val valid validation eval evaluation dev
@@ -344,6 +345,8 @@ def role_of(use: Use) -> str:
         return "dataset" if re.search(r"(?i)mix|datasets$|dataset_weights", use.holder or use.name) else ""
     if (use.uploads and _TARGET.fullmatch(word)) or word.startswith("ms_"):  # another hub's address
         return ""
+    if use.how == "setting" and _LABEL.search(use.name):
+        return ""
     if use.how == "setting" and _DATA_FILE.search(use.path) and _NEUTRAL.fullmatch(word):
         return "dataset"
     for name in (use.name, use.holder):
@@ -372,6 +375,10 @@ def _role_of_load(last: str, use: Use) -> str | None:
     return None
 
 
+_LABEL = re.compile(
+    r"(?:^names|(?:^|\.)(?:classes|labels|class_names|label_names|categories|id2label))\.\d+$"
+)
+"""The names of the classes that a data set tells apart, some of which are two words for one thing (`Handbag/Satchel`)."""
 _TARGET = re.compile(r"(?i)repo|repo_?id|repo_?name|hub_?(?:repo|id|name|path)|dataset_repo|hf_repo(?:_id)?")
 _RESULTS = re.compile(r"(?i)/.*(?:leaderboard|results|outputs|logs)$")
 _DATA_FILE = re.compile(r"(?i)(?:^|[/_])(?:data|datasets?)(?:_[a-z]+)?(?:/|\.(?:py|json|ya?ml)$)")
@@ -384,7 +391,7 @@ def _role_of_name(name: str, origin: str) -> str:
         if not word or _NEUTRAL.fullmatch(word):
             continue
         if _OUTPUT.search(word) and not re.search(
-            r"(?:model|dataset|tokenizer|data)(?:_name)?(?:_or)?_(?:path|dir|key)$|^dataset_(?:tag|version)$|_id$",
+            r"(?:model|tokenizer)(?:_name)?(?:_or)?_(?:path|dir|key)$|(?:dataset|data)(?:_name)?(?:_or)?_(?:path|key)$|^dataset_(?:tag|version)$|_id$",
             word,
         ):
             return "output"

@@ -333,7 +333,8 @@ def _word(path: str, command: Command, name: str, value: str, line: int, origin:
     if kind in ("hub", "api"):
         call = "" if name else _positional(command, value)
         if name or call:
-            yield Use(kind, value, path, line, "flag", name, call, origin=origin)
+            kept = next((f.value for f in command.flags if f.name in ("--repo-type", "--repo_type")), "")
+            yield Use(kind, value, path, line, "flag", name, call, origin=origin, repo_type=kept)
     elif name and is_bare_model(value) and _BARE_KEY.search(name.replace("-", "_")):
         yield Use("hub", value, path, line, "flag", name, origin=origin)
 

@@ -1,5 +1,7 @@
 """Habits that make the training path slower than its hardware: hints, never faults."""
 
+from collections.abc import Iterable
+
 from audit.documents.place import Place
 from audit.documents.signals import Signal
 from audit.facts.python.model import Call
@@ -21,10 +23,19 @@ def performance_hints(
         for loop in path.all_loops
         if loop.kind in ("raw_torch", "lightning", "rl")
     }
+    depths = {node: _depth(repository.code[node[0]].calls, node[1]) for node in stepping}
     found: list[Place] = []
     for file, call in path.calls:
         last = call.name.rpartition(".")[2]
-        if (file, call.scope) in stepping and last in _SYNCS and call.loops and not _periodic(call):
+        depth = depths.get((file, call.scope))
+        # A module that is sent to the host (`vae.cpu()`, result discarded) is no tensor that is waited for.
+        if (
+            depth is not None
+            and last in _SYNCS
+            and call.loops >= depth
+            and call.within != "expr"
+            and not _periodic(call)
+        ):
             found.append(
                 Place(file, call.line, f".{last}() in the training loop waits for the device at every step")
             )
@@ -38,6 +49,16 @@ def performance_hints(
         found.append(Place(node[0], line, "no mixed precision on a path that runs on a GPU"))
     places = tuple(sorted(set(found), key=lambda p: (p.path, p.line or 0, p.note)))[:_MOST]
     return Signal(places, places[:4])
+
+
+def _depth(calls: Iterable[Call], scope: int) -> int:
+    """In how many loops of its scope the training step stands, at least 1: what stands in fewer runs once an epoch."""
+    steps = [
+        call.loops
+        for call in calls
+        if call.scope == scope and call.name.rpartition(".")[2] in ("backward", "manual_backward", "step")
+    ]
+    return max(1, min(steps, default=1))
 
 
 def _periodic(call: Call) -> bool:

@@ -169,6 +169,7 @@ class TestIds:
             ("conf.yaml", "dataset_mixer:\n  org/rows: 0.5\n"),
             ("conf.yaml", "datasets:\n  - id: org/rows\n    split: train\n"),
             ("run.sh", "python train.py --dataset_mixer_list org/rows 1.0\n"),
+            ("run.sh", "hf download org/rows --repo-type dataset --local-dir data\n"),
         ],
     )
     def test_dataset(self, path: str, text: str) -> None:
@@ -217,6 +218,19 @@ class TestIds:
     )
     def test_what_only_looks_like_one(self, text: str) -> None:
         repository = build({"a.py": text, "own/folder/b.py": "x = 1\n"})
+        assert models(repository) | datasets(repository) == set()
+
+    @pytest.mark.parametrize(
+        ("path", "text"),
+        [
+            ("data/objects.yaml", "names:\n  0: Handbag/Satchel\n  1: Hut/Tent\n"),
+            ("data/objects.yaml", "classes:\n- Handbag/Satchel\n- Hut/Tent\n"),
+            ("run.sh", 'export DATA_DIR="rows_dataset/test"\n'),
+            ("data/raw.py", 'dataset_name = "local/jsonfile"\n'),
+        ],
+    )
+    def test_labels_and_folders_are_no_ids(self, path: str, text: str) -> None:
+        repository = build({path: text, "a.py": "x = 1\n"})
         assert models(repository) | datasets(repository) == set()
 
     def test_an_upload_target_under_a_plain_name(self) -> None:

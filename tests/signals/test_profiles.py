@@ -96,6 +96,13 @@ def test_safety_needs_a_language_model() -> None:
     assert detected({**names, "client.py": ASK, "harmful.py": "x = 1\n"})["safety"] == "high"
 
 
+def test_one_functions_name_is_no_purpose() -> None:
+    names = {"client.py": ASK, "layers.py": "def retrieve_sliceable_dims(a):\n    return a\n"}
+    assert "rag" not in detected(names)
+    merging = "def merge_unsafe(a):\n    return a\n"
+    assert "safety" not in detected({"client.py": ASK, "a.py": merging, "b.py": merging, "c.py": merging})
+
+
 def test_privacy_by_library_or_name() -> None:
     train = "from opacus import PrivacyEngine\nPrivacyEngine()\n"
     assert detected({"train.py": train})["privacy"] == "medium"

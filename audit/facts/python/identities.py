@@ -13,7 +13,7 @@ _API = re.compile(
     r"|mistral-(?:tiny|small|medium|large)[\w.\-]*|open-mi[sx]tral-[\w.\-]+|codestral-[\w.\-]+|deepseek-(?:chat|reasoner|coder)|grok-[\w.\-]+"
     r"|qwen-(?:max|plus|turbo)[\w.\-]*|sonar[\w.\-]*|embed-(?:english|multilingual)[\w.\-]*|rerank-[\w.\-]+"
     r"|llama-?[23][\w.\-]*-(?:versatile|instant|8192|32768)|llama[23]-(?:1-|2-|3-)?\d+b-(?:instruct|chat)-v1|mixtral-8x7b-32768|titan-[\w.\-]+|nova-(?:micro|lite|pro)[\w.\-]*|j2-[\w.\-]+|jamba-[\w.\-]+"
-    r"|glm-[34][\w.\-]*|moonshot-v1[\w.\-]*|ernie-[\w.\-]+|yi-(?:large|medium|spark)[\w.\-]*)(?::[\w.\-]+)?"
+    r"|glm-[34][\w.\-]*|moonshot-v1[\w.\-]*|ernie-(?:\d|bot|speed|lite|tiny|char|func|x1|novel)[\w.\-]*|yi-(?:large|medium|spark)[\w.\-]*)(?::[\w.\-]+)?"
     # weights that a router hosts: `together_ai/org/model`
     r"|(?:together_ai|openrouter|replicate|fireworks_ai|deepinfra|anyscale|huggingface|hosted_vllm|groq|novita|nvidia_nim|sambanova)/[\w.\-]+(?:/[\w.\-]+){1,3}"
     r"|(?:together_ai|fireworks_ai|hosted_vllm|groq|ollama|ollama_chat|azure|azure_ai|bedrock|vertex_ai|sagemaker)/[\w.\-]+(?::[\w.\-]+)?",
