@@ -1,6 +1,6 @@
 """Sentences that follow from the evidence: where the repository stands, what to do first, and what only shows when signals are seen together."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from audit.assess.score import WEIGHTS
@@ -28,7 +28,11 @@ def insights(
     parts: Dimensions, findings: Sequence[Finding], signals: Signals, texts: Mapping[str, RuleText]
 ) -> tuple[str, ...]:
     """At most a dozen sentences, the same for the same evidence. No model and no chance is asked."""
-    return (*_standing(parts), *_first_steps(parts, findings, texts), *_combinations(signals))
+    return (
+        *_standing(parts),
+        *_first_steps(parts, findings, texts),
+        *_combinations(signals, _cleared(findings)),
+    )
 
 
 def _standing(parts: Dimensions) -> Iterator[str]:
@@ -78,8 +82,20 @@ def _first_steps(
         yield f"{('Do first', 'Then', 'Then')[number]} ({finding.rule}): {mend}"
 
 
-def _combinations(signals: Signals) -> Iterator[str]:
+def _cleared(findings: Sequence[Finding]) -> frozenset[str]:
+    """Rules that looked and have nothing to say: no sentence may say it in their place."""
+    by_rule: dict[str, set[Status]] = defaultdict(set)
+    for finding in findings:
+        by_rule[finding.rule].add(finding.status)
+    return frozenset(
+        rule for rule, found in by_rule.items() if found.isdisjoint({Status.FAIL, Status.NOT_CHECKED})
+    )
+
+
+def _combinations(signals: Signals, cleared: frozenset[str]) -> Iterator[str]:
     for combine in _COMBINATIONS:
+        if _ASKED_BY.get(combine) in cleared:
+            continue
         sentence = combine(signals)
         if sentence:
             yield sentence
@@ -166,6 +182,16 @@ _COMBINATIONS: tuple[Callable[[Signals], str], ...] = (
     _tests_without_ci,
     _library,
 )
+
+
+_ASKED_BY: Mapping[Callable[[Signals], str], str] = {
+    _resume_without_rng: "determinism.resume",
+    _seeds_without_flags: "determinism.flags",
+    _seeds_without_workers: "determinism.loader_workers",
+    _remote_code_unpinned: "hub.trust_remote_code",
+    _tests_without_ci: "testing.ci_runs_tests",
+}
+"""The rule that asks the same question closer to the code, where there is one."""
 
 
 def _listed(items: Sequence[str]) -> str:

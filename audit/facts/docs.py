@@ -47,7 +47,7 @@ _PROGRAMS: Final = (
     r"|wandb|kaggle|gsutil|gdown|unzip|tar|mkdir|cp|mv|ln|nvidia-smi|cmake|ninja|dvc|vllm|ray|lightning|litgpt|lm_eval|lm-eval|swift|trl)"
 )
 _SHELL_LINE: Final = re.compile(
-    rf"^[ \t]*+(?:[A-Z_][A-Z0-9_]{{1,60}}=\S*+[ \t]++){{0,20}}(?:{_PROGRAMS}(?=[ \t]|$)|\./[\w.-]|[\w-]{{2,30}}[ \t]++--[a-z])"
+    rf"^[ \t]*+(?:[A-Z_][A-Z0-9_]{{1,60}}=\S*+[ \t]++){{0,20}}(?:{_PROGRAMS}(?=[ \t]|$)|\./[\w.-]|\.[ \t]++[\w./-]{{1,200}}\.sh\b|[\w-]{{2,30}}[ \t]++--[a-z])"
     r"|^[ \t]*+export[ \t]"
 )
 # The prompt of other shells is also the sign of redirection and of quotation: only what starts a known program is a command.

@@ -200,7 +200,7 @@ def _drawn_by_frameworks(reached: Reached, entry: Entry, loops: list[Loop], draw
     """Weights that the framework initialises where training is seen."""
     for loop in loops:
         facts = reached.python[loop.node[0]]
-        where = Place(loop.node[0], loop.line, "the weights of the model are drawn from it")
+        where = Place(loop.node[0], loop.line, "the first weights of the model that is trained")
         if loop.kind in ("raw_torch", "hf_trainer", "lightning", "rl") and imports(facts, _TORCH_HEADS):
             draws.setdefault("torch", where)
         elif loop.kind in ("keras", "tf", "rl") and imports(facts, _TF_HEADS):

@@ -261,11 +261,14 @@ def dataset_ids(repository: Repository, path: TrainingPath) -> Signal[tuple[HubI
 
 def _ids(repository: Repository, role: str) -> Signal[tuple[HubId, ...]]:
     own = _own_folders(repository)
+    other_catalogue = _tfds_folders(repository) if role == "dataset" else frozenset()
     found: dict[str, list[tuple[int, Use]]] = defaultdict(list)
     items = Counter(use.path for use in uses(repository) if use.kind == "hub" and use.how == "item")
     catalogues = {path for path, number in items.items() if number > _CATALOGUE}
     for use in uses(repository):
         if use.how == "item" and use.path in catalogues:
+            continue
+        if not other_catalogue.isdisjoint(_folders_above(use.path)) and "/" in use.value:
             continue
         if use.kind == "hub" and not is_foreign(use.value, repository, own) and role_of(use) == role:
             found[use.value].append((_rank(use), use))
@@ -280,6 +283,25 @@ def _ids(repository: Repository, role: str) -> Signal[tuple[HubId, ...]]:
         ]
     rows.sort()
     return Signal(tuple(rows), tuple(_best_places(rows)))
+
+
+def _tfds_folders(repository: Repository) -> frozenset[str]:
+    """Folders whose code takes data from TensorFlow Datasets and none from the hub: `glue/sst2` is a name of that catalogue there."""
+    heads: dict[str, set[str]] = defaultdict(set)
+    for path, facts in repository.code.items():
+        heads[path.rpartition("/")[0]].update(item.module.partition(".")[0] for item in facts.imports)
+    return frozenset(
+        folder
+        for folder, names in heads.items()
+        if "tensorflow_datasets" in names and "datasets" not in names
+    )
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    """The folder that a file lies in, and those around it; the root is ""."""
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def _best_places(rows: Iterable[HubId]) -> list[Place]:

@@ -88,6 +88,16 @@ def test_combinations():
     assert any("No training entry point" in s for s in said(training_loop="none"))
 
 
+def test_what_a_rule_has_cleared_is_not_said_all_the_same():
+    values = {"seed_control": ("torch",), "dataloader_worker_seeding": False}
+    passed = [finding("determinism.loader_workers", status=Status.PASS)]
+    assert not any("how many workers" in s for s in said(passed, **values))
+    failed = [*passed, finding("determinism.loader_workers")]
+    assert any("how many workers" in s for s in said(failed, **values))
+    unsure = [finding("determinism.loader_workers", status=Status.NOT_CHECKED)]
+    assert any("how many workers" in s for s in said(unsure, **values))
+
+
 def test_the_same_evidence_gives_the_same_sentences_in_any_order():
     found = [finding("a.one"), finding("a.two"), finding("b.one")]
     assert said(found) == said(list(reversed(found)))

@@ -291,3 +291,8 @@ def test_escapes_and_footnotes_in_links() -> None:
 def test_environment_variables_that_sentences_name() -> None:
     read = facts("Set `DATA_DIR` first.\n\n| LAB_CACHE_PATH | where |\n\nNo GPU, no path/TO_X, no A_b.\n")
     assert read.variables == ("DATA_DIR", "LAB_CACHE_PATH")
+
+
+def test_a_script_that_is_sourced_in_a_console() -> None:
+    read = facts("# P\n\n```console\n. install.sh\n```\n")
+    assert [command.text for command in read.commands] == [". install.sh"]

@@ -244,6 +244,15 @@ class TestIds:
     def test_a_list_of_records_is_data(self) -> None:
         assert models(build({"results.json": '[{"model": "org/net"}, {"model": "org/net2"}]'})) == set()
 
+    def test_names_of_another_catalogue_are_no_ids(self) -> None:
+        tfds = {
+            "examples/wmt/input.py": "import tensorflow_datasets as tfds\n\ndef read(config):\n    return tfds.builder(config.dataset_name)\n",
+            "examples/wmt/configs/default.py": "class Config:\n    dataset_name = 'wmt17_translate/de-en'\n",
+        }
+        assert datasets(build(tfds)) == set()
+        hub = {"train.py": "from datasets import load_dataset\n\nrows = load_dataset('org/rows')\n"}
+        assert datasets(build({**tfds, **hub})) == {"org/rows"}
+
     def test_pinned_by_a_commit(self) -> None:
         code = (
             f'from transformers import AutoModel\nAutoModel.from_pretrained("org/net", revision="{COMMIT}")\n'
