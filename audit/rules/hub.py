@@ -30,6 +30,9 @@ _FEW = 12
 _CATALOGUE = 40
 """More ids than this are a catalogue: those that no run uses are not told."""
 
+_DEEPEST = 2
+"""Folders between the root and a script whose runs the README's results are taken to come from."""
+
 _JUDGES = frozenset(
     {"judge", "judges", "grader", "graders", "annotator", "evaluator", "evaluators", "verifier"}
 )
@@ -103,6 +106,10 @@ def _in_documented_runs(context: Context) -> dict[str, Place]:
         if "/" not in command.text or not command.target or file.startswith("."):
             continue
         if is_example_path(file) or (is_docs_path(file) and file != context.repository.readme):
+            continue
+        if (
+            file.count("/") > _DEEPEST
+        ):  # one example of a collection, which the README's results are not about
             continue
         if known.isdisjoint(resolve_target(context.repository, context.path.graph, command, file)):
             continue
@@ -190,14 +197,11 @@ def _revisions(context: Context, ids: tuple[HubId, ...], noun: str) -> Iterable[
     least = 2 if len(loose) <= _FEW else 3
     main = [role for role in loose if role.rank >= least][:_MOST_NAMED] if results else []
     published = f", and {results.path} publishes results" if results else ""
+    by_place: dict[Place, list[_Role]] = defaultdict(list)
     for role in main:
-        what = "the judge" if role.judge else f"the {noun}"
-        yield failed(
-            f"{role.place.path}:{role.place.line} takes {what} {role.id} at whatever revision its repository has that day{published}.",
-            role.place,
-            fix=f'Ask for the commit that was used: revision="<40 hex digits>" for {role.id}.',
-            key=role.id,
-        )
+        by_place[role.place].append(role)
+    for place, roles in by_place.items():
+        yield _taken(place, roles, noun, published)
     rest = [role for role in loose if role not in main]
     if len(rest) > _CATALOGUE:
         rest = [role for role in rest if role.rank]
@@ -215,6 +219,21 @@ def _revisions(context: Context, ids: tuple[HubId, ...], noun: str) -> Iterable[
             key="rest",
             severity=Severity.INFO,
         )
+
+
+def _taken(place: Place, roles: list[_Role], noun: str, published: str) -> Outcome:
+    """The finding about what one place takes."""
+    ids = listed([role.id for role in roles], 3)
+    if len(roles) == 1:
+        what, whose = "the judge" if roles[0].judge else f"the {noun}", "its repository has"
+    else:
+        what, whose = f"the {noun}s", "their repositories have"
+    return failed(
+        f"{place.path}:{place.line} takes {what} {ids} at whatever revision {whose} that day{published}.",
+        place,
+        fix=f'Ask for the commit that was used: revision="<40 hex digits>" for {ids}.',
+        key=roles[0].id,
+    )
 
 
 # Code from elsewhere -----------------------------------------------------------------------------------------------------
