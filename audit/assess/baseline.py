@@ -1,5 +1,6 @@
 """What a change introduced: findings compared with those of an earlier state."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
@@ -7,6 +8,7 @@ import msgspec
 
 from audit.documents.finding import Finding, Status
 
+_LINE = re.compile(r"\blines? \d+|:\d+\b")
 _KEPT = (Status.FAIL, Status.SUPPRESSED)
 
 Key = Callable[[Finding], str | None]
@@ -31,7 +33,8 @@ def compare(
 
     The fingerprint decides, which holds no line number. What is left over is matched once more by rule and words: under the name that a
     file of the same content had in the base, then, for files that are gone, without regard to their name. Each failure of the base
-    matches one. What the base had suppressed is not new; what it had and is suppressed now is not fixed.
+    matches one. What the base had suppressed is not new; what it had and is suppressed now is not fixed. A finding that collects
+    several things to be mended together is new as soon as it holds one that the base's did not.
     """
     was = {new: old for old, new in renames(head_blobs, base_blobs).items()} if base_blobs is not None else {}
 
@@ -56,19 +59,27 @@ def compare(
     )
     known, gone = _match(head, base, passes)
     marked = tuple(
-        msgspec.structs.replace(finding, new=place not in known) if finding.status is Status.FAIL else finding
+        msgspec.structs.replace(finding, new=place not in known or _grew(finding, base[known[place]]))
+        if finding.status is Status.FAIL
+        else finding
         for place, finding in enumerate(head)
     )
     return Comparison(marked, sum(finding.new is True for finding in marked), gone)
 
 
+def _grew(finding: Finding, before: Finding) -> bool:
+    """Whether a finding holds something that its like in the base did not: a further note, or a further place without one."""
+    now, then = (Counter(_LINE.sub("", place.note) for place in f.evidence) for f in (finding, before))
+    return before.status is Status.FAIL and bool(now - then)
+
+
 def _match(
     head: Sequence[Finding], base: Sequence[Finding], passes: Sequence[tuple[Key, Key]]
-) -> tuple[frozenset[int], int]:
-    """Places in `head` that have their like in `base`, one for one, and how many failures of `base` have none."""
+) -> tuple[dict[int, int], int]:
+    """{place in `head`: place in `base`} of findings that are alike, one for one, and how many failures of `base` have none."""
     open_head = [place for place, finding in enumerate(head) if finding.status in _KEPT]
     open_base = [place for place, finding in enumerate(base) if finding.status in _KEPT]
-    known: set[int] = set()
+    known: dict[int, int] = {}
     for of_head, of_base in passes:
         waiting: dict[str, list[int]] = defaultdict(list)
         for place in reversed(open_base):
@@ -78,11 +89,11 @@ def _match(
         for place in open_head:
             key = of_head(head[place])
             if key is not None and waiting.get(key):
-                taken.add(waiting[key].pop())
-                known.add(place)
+                known[place] = waiting[key].pop()
+                taken.add(known[place])
         open_head = [place for place in open_head if place not in known]
         open_base = [place for place in open_base if place not in taken]
-    return frozenset(known), sum(base[place].status is Status.FAIL for place in open_base)
+    return known, sum(base[place].status is Status.FAIL for place in open_base)
 
 
 def _print(finding: Finding) -> str | None:

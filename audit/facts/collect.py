@@ -1,5 +1,6 @@
 """All facts of a snapshot: from the cache where it has them, from the bytes where not, in parallel where that pays."""
 
+import contextlib
 import gc
 import os
 import signal
@@ -23,6 +24,7 @@ from audit.safety.sanitize import unicode_text
 from audit.safety.texts import with_texts
 from audit.source.snapshot import BlobReader, Entry, EntryKind, Snapshot
 
+_BATCH = 1_000
 _PARALLEL_FROM = 400_000
 _CHUNK_BYTES = 600_000
 _CHUNK_FILES = 64
@@ -58,14 +60,33 @@ def collect(
     ]
     with _collector_off():
         known = _from_cache(items, cache)
-        missing = [item for item in items if _key(*item) not in known]
-        made, passing, reasons = _extract_all(missing, snapshot.reader, jobs, progress)
-        if cache is not None:
-            cache.put_many(((key, value) for key, value in made.items() if key not in passing), now)
-        decoded = {key: _decoder.decode(value) for key, value in {**known, **made}.items()}
-    facts = {entry.path: decoded[key] for entry, kind in items if (key := _key(entry, kind)) in decoded}
+        missing = list({key: item for item in items if (key := _key(*item)) not in known}.values())
+        reasons = _extract_all(missing, snapshot.reader, jobs, known, _Keeper(cache, now), progress)
+    facts = {entry.path: known[key] for entry, kind in items if (key := _key(entry, kind)) in known}
     kinds: dict[str, Kind] = {entry.path: kind for entry, kind in items}
-    return Collection(facts, kinds, tuple(sorted(Gap(path, why) for path, why in reasons.items())))
+    skipped = [Gap(entry.path, why) for entry, kind in items if (why := reasons.get(_key(entry, kind)))]
+    return Collection(facts, kinds, tuple(sorted(skipped)))
+
+
+class _Keeper:
+    """Hands facts to the cache in batches: a killed run loses the last one at most."""
+
+    def __init__(self, cache: FactCache | None, now: int) -> None:
+        self.cache, self.now = cache, now
+        self.rows: list[tuple[bytes, bytes]] = []
+
+    def keep(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Takes rows; writes when enough have come together."""
+        if self.cache is not None:
+            self.rows += rows
+            if len(self.rows) >= _BATCH:
+                self.flush()
+
+    def flush(self) -> None:
+        """Writes what is waiting."""
+        if self.cache is not None and self.rows:
+            self.cache.put_many(self.rows, self.now)
+            self.rows = []
 
 
 @contextmanager
@@ -77,6 +98,7 @@ def _collector_off() -> Iterator[None]:
         yield
     finally:
         if was:
+            gc.freeze()
             gc.enable()
 
 
@@ -84,45 +106,38 @@ def _key(entry: Entry, kind: Kind) -> bytes:
     return f"{entry.blob} {kind.value} {extractor_version()}".encode()
 
 
-def _from_cache(items: Sequence[Item], cache: FactCache | None) -> dict[bytes, bytes]:
-    if cache is None:
-        return {}
-    found = cache.get_many({_key(*item) for item in items if item[0].blob})
-    good: dict[bytes, bytes] = {}
-    for key, value in found.items():
-        try:
-            _decoder.decode(value)
-        except msgspec.MsgspecError:
-            continue
-        good[key] = value
-    return good
+def _from_cache(items: Sequence[Item], cache: FactCache | None) -> dict[bytes, FileFacts]:
+    known: dict[bytes, FileFacts] = {}
+    if cache is not None:
+        for key, value in cache.get_many({_key(*item) for item in items if item[0].blob}).items():
+            with contextlib.suppress(msgspec.MsgspecError):  # a damaged row is made anew
+                known[key] = _decoder.decode(value)
+    return known
 
 
 def _extract_all(
-    items: Sequence[Item], reader: BlobReader, jobs: int, progress: Progress | None
-) -> tuple[dict[bytes, bytes], set[bytes], dict[str, str]]:
-    """Facts by key, the keys under which they must not be kept, and reasons by path for what could not be read."""
-    unique = list({_key(*item): item for item in items}.values())
-    made: dict[bytes, bytes] = {}
-    passing: set[bytes] = set()
-    reasons: dict[str, str] = {}
+    items: Sequence[Item],
+    reader: BlobReader,
+    jobs: int,
+    known: dict[bytes, FileFacts],
+    keeper: _Keeper,
+    progress: Progress | None,
+) -> dict[bytes, str]:
+    """Adds the facts of `items` to `known` and to the cache; answers reasons by key for what could not be read."""
+    reasons: dict[bytes, str] = {}
     done = 0
-    for rows in _results(_chunks(unique), reader, jobs, len(unique)):
-        for key, path, value, same in rows:
+    for rows in _results(_chunks(items), reader, jobs):
+        for key, _, value, _ in rows:
             if isinstance(value, bytes):
-                made[key] = value
-                if not same:
-                    passing.add(key)
+                known[key] = _decoder.decode(value)
             else:
-                reasons[path] = value
+                reasons[key] = value
+        keeper.keep((key, value) for key, _, value, same in rows if same and isinstance(value, bytes))
         done += len(rows)
         if progress:
-            progress(done, len(unique))
-    by_key = {key: why for item in unique if (why := reasons.get(item[0].path)) and (key := _key(*item))}
-    for entry, kind in items:
-        if why := by_key.get(_key(entry, kind)):
-            reasons[entry.path] = why
-    return made, passing, reasons
+            progress(done, len(items))
+    keeper.flush()
+    return reasons
 
 
 # Key, path, facts or the reason why there are none, and whether the bytes were those that the key names: a file can
@@ -130,7 +145,7 @@ def _extract_all(
 Row = tuple[bytes, str, bytes | str, bool]
 
 
-def _results(chunks: list[list[Item]], reader: BlobReader, jobs: int, total: int) -> Iterator[list[Row]]:
+def _results(chunks: list[list[Item]], reader: BlobReader, jobs: int) -> Iterator[list[Row]]:
     size = sum(item[0].size or _UNKNOWN_SIZE for chunk in chunks for item in chunk)
     if jobs < 2 or len(chunks) < 2 or size < _PARALLEL_FROM:
         for chunk in chunks:

@@ -1,8 +1,10 @@
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit.assess.baseline import compare, renames
-from audit.documents.finding import Status
+from audit.documents.finding import Finding, Severity, Status
+from audit.documents.place import Place
 from tests.assess.samples import finding
 
 
@@ -120,3 +122,28 @@ def test_compared_with_itself_nothing_is_new_or_fixed(findings):
     blobs = {"a.py": "1", "b.py": "2", "c.py": "3"}
     done = compare(findings, findings, head_blobs=blobs, base_blobs=blobs)
     assert (done.new, done.fixed) == (0, 0)
+
+
+def _collected(*notes: str) -> Finding:
+    places = tuple(Place("requirements.txt", line, note) for line, note in enumerate(notes, 1))
+    return Finding(
+        "environment.pins", "environment", Severity.WARNING, Status.FAIL, 0, "Loose.", places, None, "same"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "new"),
+    [
+        (("torch", "numpy"), ("torch", "numpy"), False),
+        (("torch", "numpy"), ("numpy", "torch"), False),
+        (("torch", "numpy"), ("torch",), False),
+        (("torch",), ("torch", "transformers"), True),
+        (("torch",), ("transformers",), True),
+        (("", ""), ("", "", ""), True),
+        (("at line 3",), ("at line 30",), False),
+    ],
+)
+def test_a_collected_finding_is_new_when_it_holds_something_more(before, after, new):
+    comparison = compare([_collected(*after)], [_collected(*before)], head_blobs={}, base_blobs={})
+    assert [f.new for f in comparison.findings] == [new]
+    assert (comparison.new, comparison.fixed) == (int(new), 0)

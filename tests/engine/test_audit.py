@@ -214,7 +214,7 @@ class TestBaseline:
     def test_against_a_ref_only_what_the_branch_brought_is_new(self, branch, tmp_path):
         report = report_of(branch, tmp_path, baseline="main")
         new = [f for f in report.findings if f.new]
-        assert new and all("transformers" in f.message for f in new)
+        assert new and all(any("transformers" in place.note for place in f.evidence) for f in new)
         assert report.summary.new == len(new)
         assert all(f.new is not None for f in report.findings if f.status is Status.FAIL)
         assert any(note.startswith("Compared with ") for note in report.coverage.notes)

@@ -444,15 +444,13 @@ class _Walk:
     # Calls ---------------------------------------------------------------------------------------------------
 
     def call(self, node: ast.Call, env: _Env, within: Context) -> None:
-        scope = env.scope
         func = node.func
         name = dotted(func, self.aliases)
-        stack = self.stack
         if name:
             root, dot, rest = name.partition(".")
             last = rest.rpartition(".")[2] if dot else name
             if not dot or not (root in EXTERNAL or (last in PLAIN_METHODS and root not in ("self", "cls"))):
-                self.scopes[scope].refs.add(name)
+                self.scopes[env.scope].refs.add(name)
             if self.wanted(name, root, last, node, env.loops) and len(self.calls) < _MAX_RECORDS:
                 self.calls.append(self.record(node, name, env, within))
             if last in _LOADS:
@@ -460,10 +458,15 @@ class _Walk:
             if "." in rest:
                 self.held(name)
             if name[0] == "?":
-                stack.append((func, env, _OTHER))
+                self.stack.append((func, env, _OTHER))
         else:
             last = ""
-            stack.append((func, env, _OTHER))
+            self.stack.append((func, env, _OTHER))
+        self.arguments(node, last, env, within)
+
+    def arguments(self, node: ast.Call, last: str, env: _Env, within: Context) -> None:
+        """Takes up the arguments of a call whose name ends in `last`."""
+        stack, scope = self.stack, env.scope
         for word in reversed(node.keywords):
             value = word.value
             if type(value) is ast.Name:
@@ -496,10 +499,7 @@ class _Walk:
             return len(node.args) > 1 and ast.Constant not in (type(node.args[0]), type(node.args[1]))
         if last in TORCH_DRAWS and root == "torch":
             return True
-        for word in node.keywords:
-            if word.arg in KEYWORDS:
-                return True
-        return False
+        return any(word.arg in KEYWORDS for word in node.keywords)
 
     def record(self, node: ast.Call, name: str, env: _Env, within: Context) -> Call:
         aliases = self.aliases
