@@ -39,6 +39,9 @@ _TORCH_DRAWS = frozenset(
     "rand randn randint randperm normal multinomial bernoulli rand_like randn_like poisson".split()
 )
 _ENVIRONMENTS = frozenset({"gym", "gymnasium", "minigrid", "stable_baselines3"})
+_SEEDED_ANYWAY = frozenset({"envpool"})
+"""Environments that take a fixed seed where none is given."""
+
 _ENVIRONMENT = re.compile(r"(?:^|[._])(?:envs?|environment|vec_env|\w*_envs?)$")
 _SEEDS_BY_ITSELF = re.compile(
     r"(?:.*\.)?LightningCLI|(?:detectron2|mmengine|mmcv|mmdet|mmseg|fastai)(?:\.\w+)*\.(?:default_setup|Runner|from_cfg|set_seed|seed_all_rng)"
@@ -192,7 +195,12 @@ def _drawn(call: Call, facts: PythonFacts) -> Iterator[tuple[str, str]]:
         and "generator" not in call.kwargs
     ):
         yield "torch", "a DataLoader that shuffles"
-    elif last == "reset" and _ENVIRONMENT.search(receiver) and imports(facts, _ENVIRONMENTS):
+    elif (
+        last == "reset"
+        and _ENVIRONMENT.search(receiver)
+        and imports(facts, _ENVIRONMENTS)
+        and not imports(facts, _SEEDED_ANYWAY)
+    ):
         yield "env", call.name
 
 
