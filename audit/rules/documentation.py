@@ -7,6 +7,7 @@ from audit.documents.finding import Severity
 from audit.documents.place import Place
 from audit.facts.classify import is_test_path
 from audit.facts.kinds import Kind
+from audit.facts.classify import is_example_path
 from audit.facts.model import Command, DocsFacts
 from audit.rules.claims import broken_links, guides, missing_files, unknown_flags
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, not_checked, passed
@@ -124,18 +125,15 @@ def training(context: Context) -> Iterable[Outcome]:
         return
     scripts = {entry.path for entry in context.path.training}
     consoles = {name for body in repository.manifests.values() for name in body.scripts}
-    for path, body in guides(repository).items():
-        for command in body.commands:
+    told = [(path, command) for path, body in guides(repository).items() for command in body.commands]
+    recorded = [(path, command) for path, body in repository.scripts.items() for command in body.commands]
+    for found, said in ((told, "gives the command that trains"), (recorded, "holds the command that trains")):
+        for path, command in found:
             hits = command.target and scripts.intersection(
                 resolve_target(repository, context.path.graph, command, path)
             )
-            if (
-                hits
-                or _runs_a_pipeline(command)
-                or command.program in consoles
-                or (command.target.endswith((".sh", ".slurm", ".sbatch")) and "train" in command.text.lower())
-            ):
-                yield passed(f"{path} gives the command that trains.", Place(path, command.line))
+            if hits or (found is told and _starts_training(command, consoles)):
+                yield passed(f"{path} {said}.", Place(path, command.line))
                 return
     for path, body in guides(repository).items():
         line = next((line for topic, line in body.topics if topic == "training"), None)
@@ -148,7 +146,18 @@ def training(context: Context) -> Iterable[Outcome]:
             return
     first = min(scripts, key=lambda each: (each.count("/"), each))
     yield _not_read(repository) or failed(
-        f"No document gives the command that trains ({listed(sorted(scripts), 3)} can).", Place(first)
+        f"No document gives the command that trains ({listed(sorted(scripts), 3)} can).",
+        Place(first),
+        severity=Severity.INFO if all(map(is_example_path, scripts)) else None,
+    )
+
+
+def _starts_training(command: Command, consoles: set[str]) -> bool:
+    """Whether a command starts training by another way than the script's own name."""
+    return (
+        _runs_a_pipeline(command)
+        or command.program in consoles
+        or (command.target.endswith((".sh", ".slurm", ".sbatch")) and "train" in command.text.lower())
     )
 
 

@@ -77,8 +77,14 @@ def checkpoint(context: Context) -> Iterable[Outcome]:
     elif value.optimizer or _takes_optimizer_state(context):
         yield passed("Checkpoints hold the optimizer's state.", *places)
     else:
+        resumes = context.signals.resume.value
         yield failed(
-            "Checkpoints hold the model without the optimizer's state: a run that breaks off has to start again.",
+            "Checkpoints hold the model without the optimizer's state: "
+            + (
+                "a resumed run goes on with a new optimizer, and is another run."
+                if resumes
+                else "a run that breaks off has to start again."
+            ),
             *places,
         )
 

@@ -90,6 +90,24 @@ def test_a_readme_that_was_not_read_is_not_judged() -> None:
         assert status(f"documentation.{name}", given) is Status.NOT_CHECKED, name
 
 
+def test_a_script_that_holds_the_training_command_records_it() -> None:
+    train = (
+        "import torch\nfrom torch import optim\ndef main():\n    opt = optim.SGD(p, lr=1)\n"
+        "    for x in d:\n        loss = f(x)\n        loss.backward()\n        opt.step()\nmain()\n"
+    )
+    files = {"train.py": train, "README.md": "# A method\n\n## Training\n\nSee `run_example.sh`.\n"}
+    assert status("documentation.training", context(files)) is Status.FAIL
+    script = {"run_example.sh": "python train.py --lr 1\n"}
+    (outcome,) = outcomes("documentation.training", context({**files, **script}))
+    assert (outcome.status, outcome.message) == (
+        Status.PASS,
+        "run_example.sh holds the command that trains.",
+    )
+    examples = {"examples/train.py": train, "README.md": "# A library\n"}
+    (outcome,) = outcomes("documentation.training", context(examples))
+    assert outcome.severity is Severity.INFO
+
+
 def test_training_through_a_pipeline_is_documented() -> None:
     text = "# P\n\n```\ndvc exp run\n```\n"
     assert status("documentation.training", context(with_readme(text))) is Status.PASS
@@ -235,6 +253,15 @@ def test_a_missing_file_that_many_documents_run_is_one_finding() -> None:
     assert outcome.message == (
         "a/README.md, b/README.md and 2 more run tools/gone.py, and no file of that name is in the repository."
     )
+
+
+def test_missing_files_of_one_script_are_one_finding() -> None:
+    more = {"build.sh": "bash tools/a.sh\nbash tools/b.sh\n", "tools/x.py": "print(1)\n"}
+    (outcome,) = outcomes("documentation.missing_files", context(with_readme("# P\n", more)))
+    assert outcome.message == (
+        "build.sh:1 runs tools/a.sh and tools/b.sh, and no files of these names are in the repository."
+    )
+    assert outcome.evidence == (Place("build.sh", 1), Place("build.sh", 2))
 
 
 def test_flags_that_one_document_passes_in_vain_are_one_finding() -> None:
