@@ -74,7 +74,14 @@ def missing_files(context: Context) -> Iterable[Outcome]:
         if near or (folder and (folder in folders or f"{doc_folder}/{folder}" in folders)):
             missing[target].append(Place(path, command.line))
             alike[target] = near
-    outcomes = [_missing(target, places, alike[target]) for target, places in missing.items()]
+    together: dict[object, list[str]] = defaultdict(list)
+    for target, places in missing.items():
+        # What one document runs in vain is mended together, unless a file is just written wrongly.
+        together[target if alike[target] else tuple(sorted({place.path for place in places}))].append(target)
+    outcomes = [
+        _missing(targets, [place for target in targets for place in missing[target]], alike[targets[0]])
+        for targets in together.values()
+    ]
     yield from _few(outcomes, "further commands run a file that is not there")
     if not looked:
         yield not_applicable("No document and no script runs a file.")
@@ -82,20 +89,24 @@ def missing_files(context: Context) -> Iterable[Outcome]:
         yield passed("Every file that documents and scripts run is there.")
 
 
-def _missing(target: str, places: list[Place], near: str) -> Outcome:
-    """The finding about one file that is not there, wherever it is run."""
+def _missing(targets: list[str], places: list[Place], near: str) -> Outcome:
+    """The finding about files that are not there, wherever they are run."""
     first: dict[str, Place] = {}
     for place in places:
         first.setdefault(place.path, place)
     documents = list(first.values())
-    one = f"{documents[0].path}:{documents[0].line} runs {target}"
-    said = one if len(documents) == 1 else f"{listed(list(first), 3)} run {target}"
+    where = (
+        f"{documents[0].path}:{documents[0].line} runs"
+        if len(documents) == 1
+        else f"{listed(list(first), 3)} run"
+    )
+    shown = documents if len(documents) > 1 else list(dict.fromkeys(places))
     return failed(
-        f"{said}, and no file of that name is in the repository.",
-        *capped(documents, 10),
+        f"{where} {listed(targets, 4)}, and no {'file of that name is' if len(targets) == 1 else 'files of these names are'} in the repository.",
+        *capped(shown, 10),
         fix=f"Is {near} meant?" if near else "Name the file that is meant, or add it.",
-        key=target,
-        severity=None if "/" in target else Severity.INFO,
+        key=targets[0],
+        severity=None if any("/" in target for target in targets) else Severity.INFO,
     )
 
 

@@ -122,6 +122,12 @@ def _is_one_version(requirement: Requirement) -> bool:
     return requirement.exact or bool(whole)
 
 
+_FOR_DEVELOPERS = re.compile(
+    r"(?:^|[-_./])(?:dev|develop|tests?|testing|docs?|lint|ci|style|typing)(?:[-_.][^/]*)?\.(?:txt|in|ya?ml)$"
+)
+"""Lists of what people need who work on the code; no result is made with them."""
+
+
 class _Loose(msgspec.Struct, frozen=True):
     """A declaration that leaves the version open. `kind`: "list" (a file that is installed from), "side" (such a file of an example, or an
     extra), "metadata" (a range where a range is right), "beside" (another file, `pinned`, has the version)."""
@@ -141,10 +147,8 @@ def _loose(
         return repository.kinds.get(each.path) in _METADATA
 
     def pin_of(each: Declaration) -> Declaration | None:
-        """What says the version of the same environment: one folder holds the other. Parts that lie side by side have environments of their own."""
-        return next(
-            (pin for pin in pins if _is_within(pin.path, each.path) or _is_within(each.path, pin.path)), None
-        )
+        """What says the version of the same environment. Parts that lie side by side have environments of their own."""
+        return next((pin for pin in pins if _is_beside(each.path, pin.path)), None)
 
     pins = [each for each in rows if _is_one_version(each.requirement)]
     lists = [each for each in open_rows if not is_metadata(each)]
@@ -154,17 +158,20 @@ def _loose(
     first_of_each = {each.path: each for each in reversed(main)}
     found = []
     for path, row in sorted(first_of_each.items()):
-        side = bool(row.requirement.group) or is_example_path(path)
+        side = (
+            bool(row.requirement.group) or is_example_path(path) or bool(_FOR_DEVELOPERS.search(path.lower()))
+        )
         pinned = pin_of(row)
         kind = "metadata" if not lists else "beside" if pinned is not None else "side" if side else "list"
         found.append(_Loose(name, row, kind, pinned.at if pinned is not None else ""))
     return found
 
 
-def _is_within(path: str, other: str) -> bool:
-    """Whether a file lies in the folder of another one, or below it."""
-    folder = other.rpartition("/")[0]
-    return not folder or path.startswith(folder + "/")
+def _is_beside(path: str, pin: str) -> bool:
+    """Whether a manifest may describe the environment of another one: it lies in the same folder, around it, or right below."""
+    folder, pinned = path.rpartition("/")[0], pin.rpartition("/")[0]
+    around = not pinned or f"{folder}/".startswith(f"{pinned}/")
+    return around or pinned.rpartition("/")[0] == folder
 
 
 def _by_manifest(loose: list[_Loose], locks: dict[str, tuple[str, str]]) -> Iterator[Outcome]:

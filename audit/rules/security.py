@@ -290,7 +290,7 @@ _YAML_READERS = frozenset(
 
 
 _FROM_SETTINGS = re.compile(
-    r"\b(?:args|opt|opts|options|cfg|config|conf|configs|hparams|params|FLAGS|flags|settings|kwargs|sys\.argv|os\.environ|input)\b"
+    r"(?<!['\"])\b(?:args|opt|opts|options|cfg|config|conf|configs|hparams|params|FLAGS|flags|settings|kwargs|sys\.argv|os\.environ|input)\b(?!['\"])"
 )
 _FROM_OUTSIDE = re.compile(
     r"\b(?:response|completion|completions|generated\w*|generation|output_text|llm_output|model_output|reply|prediction|requests\.\w+|urlopen|answer|tool_call\w*|arguments)\b"

@@ -206,7 +206,7 @@ _FOREIGN_HEADS = frozenset(
 )
 _FILE_NAME = re.compile(
     r"(?i).*\.(?:pyi?|json[l5]?|ya?ml|txt|md|rst|[ct]sv|pth?|bin|ckpt|safetensors|np[yz]|pkl|pickle|h5|hdf5|zst|xz|gz|bz2|zip|tar|tgz|sh|cfg|ini|toml|log|png|jpe?g|gif|svg|webp|pdf"
-    r"|html?|css|jsx?|tsx?|ipynb|parquet|arrow|onnx|model|vocab|bpe|tfrecords?|wav|flac|mp[34]|xml|lock|exe|so|c|cc|cpp|cu|h|hpp|rs|go|java|tex|bib|env|whl|slurm|jinja2?|tmpl|lmdb|db|sqlite|orbax|msgpack|pb)"
+    r"|html?|css|jsx?|tsx?|ipynb|parquet|arrow|onnx|model|vocab|bpe|tfrecords?|wav|flac|mp[34]|xml|lock|exe|so|c|cc|cpp|cu|h|hpp|rs|go|java|tex|bib|env|whl|slurm|jinja2?|tmpl|lmdb|db|sqlite|orbax|msgpack|pb|[a-z]{2}-[a-z]{2})"
 )
 _OUTPUT = re.compile(
     r"(?:^|_)(?:out|output|outputs|save|saved|push|upload|uploaded|export|dest|destination|target_repo|write|result|results|log|logs|logging|run_name|wandb|project|entity|experiment|"

@@ -199,6 +199,8 @@ def _bare_names(path: str, facts: PythonFacts, origin: str) -> Iterator[Use]:
         last = call.name.rpartition(".")[2]
         if last not in ("from_pretrained", "load_dataset") or "?" in call.name:
             continue
+        if last == "load_dataset" and not call.name.startswith(("datasets.", "nlp.", "load_dataset")):
+            continue  # a method of that name loads a split of something else
         value = literal(call.args[0] if call.args else call.kwargs.get(LOADERS[last], ""))
         if _BARE.fullmatch(value) and value not in BUILDERS and not identity_kind(value):
             revision = call.kwargs.get("revision", "")

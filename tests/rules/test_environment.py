@@ -157,6 +157,14 @@ def test_parts_that_lie_side_by_side_have_environments_of_their_own() -> None:
     assert "pins it" not in outcome.message
 
 
+def test_a_pin_far_below_is_another_environments() -> None:
+    files = {"part/requirements.txt": "torch\n", "part/copy/examples/x/requirements.txt": "torch==1.7.0\n"}
+    (outcome,) = outcomes(
+        "environment.critical_pinned", context(files, critical_dependencies={"torch": unpinned()})
+    )
+    assert "pins it" not in outcome.message
+
+
 def test_condas_three_part_version_is_one_version() -> None:
     files = {"environment.yml": "dependencies:\n  - pytorch=1.7.0\n  - numpy=1.19\n"}
     given = context(files, critical_dependencies={"torch": unpinned("=1.7.0"), "numpy": unpinned("=1.19")})

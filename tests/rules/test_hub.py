@@ -24,6 +24,14 @@ def test_a_model_is_only_a_warning_where_numbers_are_published() -> None:
     )
 
 
+def test_what_one_command_takes_is_one_finding() -> None:
+    readme = README.replace("bert-tiny\n", "bert-tiny --teacher acme/bert-large\n") + RESULTS
+    call = "AutoModel.from_pretrained('acme/bert-tiny'), AutoModel.from_pretrained('acme/bert-large')"
+    (found,) = failing("hub.model_revision", training(f"({call})", readme))
+    assert "README.md:4 takes the models " in found.message
+    assert "at whatever revision their repositories have that day" in found.message
+
+
 def test_a_pinned_model() -> None:
     call = f"AutoModel.from_pretrained('acme/bert-tiny', revision='{COMMIT}')"
     assert only_status("hub.model_revision", training(call, README + RESULTS)) is Status.PASS

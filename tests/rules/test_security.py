@@ -148,7 +148,15 @@ def test_calls_of_one_kind_are_one_finding() -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["model.eval()", "eval('1 + 1')", "session.eval(args.x)", "df.eval(args.x)", "eval(name)"]
+    "call",
+    [
+        "model.eval()",
+        "eval('1 + 1')",
+        "session.eval(args.x)",
+        "df.eval(args.x)",
+        "eval(name)",
+        "eval(df['options'])",
+    ],
 )
 def test_calls_that_run_nothing_from_outside(call: str) -> None:
     assert (

@@ -253,6 +253,13 @@ class TestIds:
         hub = {"train.py": "from datasets import load_dataset\n\nrows = load_dataset('org/rows')\n"}
         assert datasets(build({**tfds, **hub})) == {"org/rows"}
 
+    def test_splits_of_a_task_and_parallel_texts_are_no_ids(self) -> None:
+        files = {
+            "train.py": "def main(task):\n    task.load_dataset('valid')\n",
+            "prepare.sh": 'CORPORA="un/undoc.2000.fr-en training/europarl-v7.fr-en"\n',
+        }
+        assert datasets(build(files)) == set()
+
     def test_pinned_by_a_commit(self) -> None:
         code = (
             f'from transformers import AutoModel\nAutoModel.from_pretrained("org/net", revision="{COMMIT}")\n'

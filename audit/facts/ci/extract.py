@@ -70,11 +70,18 @@ def _read(documents: list[yaml.Node], text: str) -> Extracted | None:
         return others.read_travis(root, text)
     if "jobs" in keys:
         return github.read_workflow(root, text)
-    if any(
-        get(value, "script") is not None or get(value, "extends") is not None for _, _, value in items(root)
-    ):
+    if _is_gitlab(root, keys):
         return gitlab.read(root, text)
     return others.read_travis(root, text) if "script" in keys else None
+
+
+def _is_gitlab(root: yaml.Node, keys: set[str]) -> bool:
+    """A job's keys at the second level, or a pipeline whose jobs stand in files that it includes."""
+    if {"include", "workflow"} & keys and {"stages", "variables", "default", "workflow"} & keys:
+        return True
+    return any(
+        get(value, "script") is not None or get(value, "extends") is not None for _, _, value in items(root)
+    )
 
 
 def _is_circle(root: yaml.Node) -> bool:

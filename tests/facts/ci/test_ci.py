@@ -184,3 +184,10 @@ def test_files_of_other_tools_and_mistakes() -> None:
 )
 def test_never_raises(text: str) -> None:
     extract(text)
+
+
+def test_a_gitlab_pipeline_whose_jobs_stand_elsewhere() -> None:
+    text = "workflow:\n  rules:\n    - if: $CI_COMMIT_BRANCH\nstages: [test]\ninclude:\n  - .gitlab/stages/test.yml\n"
+    found = extract(text)
+    assert isinstance(found.body, CiFacts)
+    assert (found.body.system, found.partial) == ("gitlab", "")
