@@ -167,7 +167,8 @@ def _repository_of(address: str) -> str:
 
 
 def _without_commit(group: list[Declaration], repository: Repository) -> Outcome:
-    """The finding about one dependency, in however many files it stands."""
+    """The finding about one dependency, in however many files it stands; what names a tag at least comes last."""
+    group = sorted(group, key=lambda each: _TAG.search(each.requirement.url) is not None)
     first = group[0]
     requirement = first.requirement
     tagged = all(_TAG.search(each.requirement.url) for each in group)

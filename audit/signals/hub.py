@@ -270,6 +270,8 @@ def _ids(repository: Repository, role: str) -> Signal[tuple[HubId, ...]]:
             continue
         if not other_catalogue.isdisjoint(_folders_above(use.path)) and "/" in use.value:
             continue
+        if _lies_beside(use, own):
+            continue
         if use.kind == "hub" and not is_foreign(use.value, repository, own) and role_of(use) == role:
             found[use.value].append((_rank(use), use))
     rows: list[HubId] = []
@@ -295,6 +297,14 @@ def _tfds_folders(repository: Repository) -> frozenset[str]:
         for folder, names in heads.items()
         if "tensorflow_datasets" in names and "datasets" not in names
     )
+
+
+def _lies_beside(use: Use, folders: frozenset[str]) -> bool:
+    """Whether `a/b` begins with a folder beside the file that names it, or beside one around it, and nothing loads it: a path."""
+    head, slash, _ = use.value.partition("/")
+    if not slash or use.call.rpartition(".")[2] in ("from_pretrained", "load_dataset"):
+        return False
+    return any(f"{above}/{head}" in folders for above in _folders_above(use.path) if above)
 
 
 def _folders_above(path: str) -> Iterator[str]:

@@ -421,6 +421,17 @@ def test_one_address_in_many_files_is_one_finding() -> None:
     assert [each.path for each in outcome.evidence] == list(files)
 
 
+def test_of_one_address_with_and_without_a_tag_the_worse_is_told() -> None:
+    files = {
+        "a/requirements.txt": "git+https://github.com/org/x@v1.2.0\n",
+        "b/requirements.txt": "git+https://github.com/org/x\n",
+    }
+    (outcome,) = outcomes("environment.vcs_commit", context(files))
+    assert outcome.message.startswith(
+        "b/requirements.txt:1 installs x from git+https://github.com/org/x without a commit"
+    )
+
+
 def test_addresses_with_a_commit_and_no_addresses() -> None:
     good = context({"requirements.txt": f"git+https://github.com/org/pinned@{COMMIT}\n"})
     assert status("environment.vcs_commit", good) is Status.PASS

@@ -260,6 +260,14 @@ class TestIds:
         }
         assert datasets(build(files)) == set()
 
+    def test_a_folder_beside_the_script_is_no_organisation(self) -> None:
+        code = (
+            "import argparse\np = argparse.ArgumentParser()\np.add_argument('--model', default='{}/net-7b')\n"
+        )
+        files = {"part/train.py": code.format("words"), "part/words/net-7b": "x"}
+        assert models(build(files)) == set()
+        assert models(build({**files, "part/train.py": code.format("org")})) == {"org/net-7b"}
+
     def test_pinned_by_a_commit(self) -> None:
         code = (
             f'from transformers import AutoModel\nAutoModel.from_pretrained("org/net", revision="{COMMIT}")\n'
