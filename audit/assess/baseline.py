@@ -68,9 +68,13 @@ def compare(
 
 
 def _grew(finding: Finding, before: Finding) -> bool:
-    """Whether a finding holds something that its like in the base did not: a further note, or a further place without one."""
-    now, then = (Counter(_LINE.sub("", place.note) for place in f.evidence) for f in (finding, before))
-    return before.status is Status.FAIL and bool(now - then)
+    """Whether a finding is worse than its like in the base: graver, or with a note or a number of places that it did not have."""
+    if before.status is not Status.FAIL:
+        return False
+    if finding.severity.rank > before.severity.rank:
+        return True
+    now, then = (Counter(_LINE.sub("", p.note) for p in f.evidence if p.note) for f in (finding, before))
+    return bool(now - then) if now and then else len(finding.evidence) > len(before.evidence)
 
 
 def _match(

@@ -34,13 +34,17 @@ class YamlError(ValueError):
         self.line = line
 
 
+# YAML ends a line at these, too; Git and everybody's editor do not, and lines must be theirs.
+_BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
+
+
 def compose(text: str) -> list[yaml.Node]:
     """The root nodes of all documents of `text` that are not empty. Raises YamlError only."""
     if len(text) > MAX_CHARS:
         raise YamlError(f"longer than {MAX_CHARS:,} characters")
     documents: list[yaml.Node] = []
     try:
-        loader = Loader(text.removeprefix("\ufeff"))
+        loader = Loader(text.removeprefix("\ufeff").translate(_BREAKS))
         try:
             while loader.check_node():
                 node = loader.get_node()

@@ -119,8 +119,8 @@ class _File:
         made = [call.name for call in self.facts.calls if call.within == f"assign:{receiver}"]
         if any(_TRANSFORMS.search(name.rpartition(".")[2]) for name in (receiver, *made)):
             return ""
-        if self.uses("keras"):
-            return "keras"
+        if self.uses("keras") or (self.uses("tf") and not self.uses("sklearn")):
+            return "keras"  # also as `tensorflow.keras`, without an import of its own
         return "sklearn" if self.uses("sklearn") else ""
 
     def of_trainer(self, call: Call) -> str:
