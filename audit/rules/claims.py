@@ -337,6 +337,9 @@ def _linked_file(origin: str, target: str) -> str | None:
         or re.match(r"[A-Za-z][\w+.-]*:", target)
         or target.startswith("//")
         or re.search(r"[$<>{}\s]", target)
+        or re.fullmatch(
+            r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", target
+        )  # an address of mail that lacks its `mailto:`
     ):
         return None
     base = "" if target.startswith("/") else posixpath.dirname(origin)

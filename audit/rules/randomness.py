@@ -209,10 +209,19 @@ def _drawn_by_frameworks(reached: Reached, entry: Entry, loops: list[Loop], draw
     for loop in loops:
         facts = reached.python[loop.node[0]]
         where = Place(loop.node[0], loop.line, "the first weights of the model that is trained")
-        if loop.kind in ("raw_torch", "hf_trainer", "lightning", "rl") and imports(facts, _TORCH_HEADS):
+        if loop.kind in ("raw_torch", "hf_trainer", "lightning", "rl") and _builds_with_torch(facts):
             draws.setdefault("torch", where)
         elif loop.kind in ("keras", "tf", "rl") and imports(facts, _TF_HEADS):
             draws.setdefault("tensorflow", where)
+
+
+def _builds_with_torch(facts: PythonFacts) -> bool:
+    """Whether the file imports PyTorch for more than its writer of event files."""
+    return any(
+        item.module.partition(".")[0] in _TORCH_HEADS
+        and not f"{item.module}.{item.name}".startswith("torch.utils.tensorboard")
+        for item in facts.imports
+    )
 
 
 def elsewhere(context: Context, generator: str, nodes: frozenset[Node]) -> list[tuple[str, Call]]:

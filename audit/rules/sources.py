@@ -121,6 +121,8 @@ def invalid_lines(context: Context) -> Iterable[Outcome]:
 
 
 _TAG = re.compile(r"@v?\d+(?:\.\d+)+[\w.\-]*(?:#|$)")
+_NAMED = re.compile(r"://[^/]+/[^@#]+@[^@#/]*\d(?:\.\d+)+[^@#]*(?:#|$)")
+"""A revision with a version in its name (`core_v0.15.0`, `release_v2.10`): whether that is a tag or a branch cannot be told."""
 _MOVING_ARCHIVE = re.compile(
     r"https?://[^\s]*/archive/(?:refs/heads/)?(?:main|master|develop|dev|HEAD|trunk)\.(?:zip|tar\.gz)", re.I
 )
@@ -175,6 +177,8 @@ def _without_commit(group: list[Declaration], repository: Repository) -> Outcome
     how = (
         "by a tag, which can be moved"
         if tagged
+        else "by the name of a branch or tag, which can be moved"
+        if all(_NAMED.search(each.requirement.url) for each in group)
         else "without a commit, so it is whatever the branch holds on that day"
     )
     lesser = tagged or all(each.path in repository.containers or is_example_path(each.path) for each in group)

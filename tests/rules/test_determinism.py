@@ -116,6 +116,21 @@ def test_tensorflow() -> None:
     )
 
 
+def test_a_jax_script_that_only_writes_event_files_with_torch() -> None:
+    def files(torch: str) -> dict[str, str]:
+        body = (
+            "for step in range(9):\n        grads = jax.grad(loss)(state)\n        obs = envs.step(state)\n"
+            "        updates, s = opt.update(grads, s)\n        state = optax.apply_updates(state, updates)\n"
+        )
+        head = f"import jax\nimport optax\nimport gymnasium\n{torch}\n"
+        main = f"if __name__ == '__main__':\n    envs = gymnasium.make('x')\n    {body}"
+        return {"README.md": README, "train.py": head + main}
+
+    assert len(failing("determinism.seed_torch", files("import torch"))) == 1
+    writer = "from torch.utils.tensorboard import SummaryWriter"
+    assert failing("determinism.seed_torch", files(writer)) == []
+
+
 def test_environments() -> None:
     body = "import gymnasium as gym\nenv = gym.make('CartPole-v1')\nenv.reset({})\ntrain(make(), env)"
     assert len(failing("determinism.seed_env", script(body.format("")))) == 1

@@ -215,7 +215,7 @@ def test_links() -> None:
     text = """\
         # P
 
-        [a](docs/GONE.md) [b](train.py#L3) [c](configs/) [d](https://example.org/x) [e](#part) [f](../../issues) [g](mailto:a@b.c)
+        [a](docs/GONE.md) [b](train.py#L3) [c](configs/) [d](https://example.org/x) [m](who@mail.example.org) [e](#part) [f](../../issues) [g](mailto:a@b.c)
         [h](/LICENSE) ![i](img%20one.png) [j](docs/there)
         """
     more = {"LICENSE": "MIT\n", "configs/a.yaml": "a: 1\n", "img one.png": "x", "docs/there.md": "x\n"}

@@ -139,6 +139,13 @@ def test_a_range_in_metadata_alone_is_a_lesser_matter() -> None:
     )
 
 
+def test_lists_of_developers_are_a_lesser_matter() -> None:
+    for path in ("requirements/test.txt", "requirements-dev.txt", "dev_requirements.txt"):
+        given = context({path: "torch\n"}, critical_dependencies={"torch": unpinned()})
+        (outcome,) = outcomes("environment.critical_pinned", given)
+        assert (path, outcome.severity) == (path, Severity.INFO)
+
+
 def test_two_lists_of_which_one_pins() -> None:
     files = {"a/requirements.txt": "torch==2.4.1\n", "requirements.txt": "torch\n"}
     (outcome,) = outcomes(
@@ -430,6 +437,12 @@ def test_of_one_address_with_and_without_a_tag_the_worse_is_told() -> None:
     assert outcome.message.startswith(
         "b/requirements.txt:1 installs x from git+https://github.com/org/x without a commit"
     )
+
+
+def test_a_version_in_the_name_of_a_branch_or_tag() -> None:
+    files = {"requirements.txt": "git+https://github.com/org/core@core_v0.15.0\n"}
+    (outcome,) = outcomes("environment.vcs_commit", context(files))
+    assert outcome.message.endswith("@core_v0.15.0 by the name of a branch or tag, which can be moved.")
 
 
 def test_addresses_with_a_commit_and_no_addresses() -> None:
