@@ -144,7 +144,7 @@ def _numbers_without_pins(signals: Signals) -> str:
         name for name, how in signals.critical_dependencies.value.items() if not how.exact and not how.locked
     ]
     if loose and signals.benchmarks.value and signals.lockfile.value == "none":
-        return f"Benchmark results are kept, but {_listed(sorted(loose)[:4])} may be any version when somebody measures again."
+        return f"There are benchmarks, but {_listed(sorted(loose)[:4])} may be any version when somebody measures again."
     return ""
 
 

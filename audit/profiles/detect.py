@@ -73,10 +73,11 @@ class _View:
         """Calls that generate with a model in the process, training apart, by file."""
         found = self._calls(lambda call, facts: is_engine(call) or generates(call, facts), self.training)
         for file, facts in self.repository.code.items():
-            if imported_heads(facts) & _TENSORS:
-                for scope in facts.scopes:
-                    if scope.kind == "function" and scope.name in _GENERATORS:
-                        found.setdefault(file, []).append(place(file, scope.line, f"defines {scope.name}()"))
+            with_tensors = {item.scope for item in facts.imports if item.module.partition(".")[0] in _TENSORS}
+            for index, scope in enumerate(facts.scopes):
+                # A file that needs tensors in some other function alone generates something else.
+                if scope.kind == "function" and scope.name in _GENERATORS and with_tensors & {0, index}:
+                    found.setdefault(file, []).append(place(file, scope.line, f"defines {scope.name}()"))
         return found
 
     @cached_property

@@ -68,6 +68,13 @@ def test_inference_by_how_much_of_it_there_is() -> None:
     assert "inference" not in detected({"train.py": sampled_in_training})
 
 
+def test_a_function_that_generates_files_is_no_inference() -> None:
+    images = "def render():\n    import jax\ndef generate(output, family):\n    return family\n"
+    assert "inference" not in detected({"render.py": images})
+    text = "import torch\ndef generate(model, idx, max_new_tokens):\n    return idx\n"
+    assert detected({"sample.py": text})["inference"] == "low"
+
+
 def test_evaluation_by_names_of_code() -> None:
     score = "def evaluate(a):\n    return a\ndef estimate_pass_at_k(n):\n    return n\nclass Evaluator:\n    pass\n"
     assert (
