@@ -37,7 +37,7 @@ def default_folder(environ: Mapping[str, str]) -> Path | None:
     """`$ML_AUDIT_CACHE_DIR`, else `$XDG_CACHE_HOME/ml-audit`, else the platform's usual place, None for a user without a home."""
     if environ.get("ML_AUDIT_CACHE_DIR"):
         return Path(environ["ML_AUDIT_CACHE_DIR"])
-    if environ.get("XDG_CACHE_HOME"):
+    if os.path.isabs(environ.get("XDG_CACHE_HOME", "")):  # noqa: PTH117 (the specification says to pass over others)
         return Path(environ["XDG_CACHE_HOME"]) / "ml-audit"
     if sys.platform == "win32" and environ.get("LOCALAPPDATA"):
         return Path(environ["LOCALAPPDATA"]) / "ml-audit"

@@ -105,7 +105,7 @@ def test_without_a_home_nothing_is_written_into_the_working_directory(
 ) -> None:
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
     assert default_folder({}) is None
-    assert default_folder({"HOME": "relative"}) is None
+    assert default_folder({"HOME": "relative", "XDG_CACHE_HOME": "relative"}) is None
     assert kept_nowhere() == {}
 
 
