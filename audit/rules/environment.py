@@ -350,7 +350,7 @@ RULES = (
         "Without a list of packages everybody has to guess what to install, and the first run fails on an import.",
         "Declare every imported package in pyproject.toml, requirements.txt or environment.yml.",
         "environment",
-        5,  # as much as loose pins, no lock and undeclared imports together: who declares something is never worse off
+        6,  # as much as loose pins, no lock, undeclared imports and moving addresses together: to declare something is never worse
         "requirements.txt lists torch and numpy.",
         "train.py imports torch; no file declares it.",
         manifest,
