@@ -113,25 +113,47 @@ def _dict(node: ast.Dict, aliases: Mapping[str, str], limit: int, depth: int) ->
     return "{" + ", ".join(parts) + "}"
 
 
+# How tightly an operator binds, loosest first: what decides where parentheses must stand.
+_TIGHT: dict[type[ast.AST], int] = {
+    ast.Lambda: 0, ast.IfExp: 1, ast.Or: 2, ast.And: 3, ast.Not: 4, ast.Compare: 5, ast.BitOr: 6, ast.BitXor: 7, ast.BitAnd: 8,
+    ast.LShift: 9, ast.RShift: 9, ast.Add: 10, ast.Sub: 10, ast.Mult: 11, ast.Div: 11, ast.FloorDiv: 11, ast.Mod: 11,
+    ast.MatMult: 11, ast.USub: 12, ast.UAdd: 12, ast.Invert: 12, ast.Pow: 13,
+}  # fmt: skip
+
+
+def _tightness(node: ast.AST) -> int:
+    kind = type(getattr(node, "op", node))
+    return _TIGHT.get(kind, 20)
+
+
+def _operand(node: ast.AST, floor: int, aliases: Mapping[str, str], limit: int, depth: int) -> str:
+    """The text of an operand, in parentheses where it binds less tightly than `floor`."""
+    text = _render(node, aliases, limit, depth)
+    return f"({text})" if _tightness(node) < floor else text
+
+
 def _binary(node: ast.BinOp, aliases: Mapping[str, str], limit: int, depth: int) -> str:
-    left, right = _render(node.left, aliases, limit, depth), _render(node.right, aliases, limit, depth)
+    tight = _tightness(node)
+    power = type(node.op) is ast.Pow
+    left = _operand(node.left, tight + power, aliases, limit, depth)
+    right = _operand(node.right, tight + (not power), aliases, limit, depth)
     return f"{left} {_OPERATORS[type(node.op)]} {right}"
 
 
 def _boolean(node: ast.BoolOp, aliases: Mapping[str, str], limit: int, depth: int) -> str:
-    return f" {_OPERATORS[type(node.op)]} ".join(
-        _render(value, aliases, limit, depth) for value in node.values[:8]
-    )
+    floor = _tightness(node) + 1
+    parts = (_operand(value, floor, aliases, limit, depth) for value in node.values[:8])
+    return f" {_OPERATORS[type(node.op)]} ".join(parts)
 
 
 def _unary(node: ast.UnaryOp, aliases: Mapping[str, str], limit: int, depth: int) -> str:
-    return _OPERATORS[type(node.op)] + _render(node.operand, aliases, limit, depth)
+    return _OPERATORS[type(node.op)] + _operand(node.operand, _tightness(node), aliases, limit, depth)
 
 
 def _compare(node: ast.Compare, aliases: Mapping[str, str], limit: int, depth: int) -> str:
-    text = _render(node.left, aliases, limit, depth)
+    text = _operand(node.left, 6, aliases, limit, depth)
     for op, right in list(zip(node.ops, node.comparators, strict=True))[:4]:
-        text += f" {_OPERATORS[type(op)]} {_render(right, aliases, limit, depth)}"
+        text += f" {_OPERATORS[type(op)]} {_operand(right, 6, aliases, limit, depth)}"
     return text
 
 
@@ -150,8 +172,8 @@ def _formatted(node: ast.JoinedStr, aliases: Mapping[str, str], limit: int, dept
 
 
 def _conditional(node: ast.IfExp, aliases: Mapping[str, str], limit: int, depth: int) -> str:
-    body, test, other = (_render(part, aliases, limit, depth) for part in (node.body, node.test, node.orelse))
-    return f"{body} if {test} else {other}"
+    body, test = (_operand(part, 2, aliases, limit, depth) for part in (node.body, node.test))
+    return f"{body} if {test} else {_operand(node.orelse, 1, aliases, limit, depth)}"
 
 
 _RENDERERS: dict[type[ast.AST], Any] = {
