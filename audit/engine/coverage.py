@@ -24,8 +24,7 @@ def coverage(snapshot: Snapshot, collection: Collection) -> Coverage:
     ]
     parsed = sum(facts.body is not None and not facts.partial for facts in collection.facts.values())
     skipped = sorted({*collection.skipped, *snapshot.gaps, *unread, *links})
-    seen = {entry.path for entry in files}
-    without = len(files) - parsed - len(partial) - len({gap.path for gap in skipped} & seen)
+    without = len({entry.path for entry in files} - collection.facts.keys() - {gap.path for gap in skipped})
     notes = list(snapshot.notes)
     if without:
         notes.append(

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing import parent_process
+from threading import Thread
 from typing import Any
 
 import msgspec
@@ -195,6 +197,14 @@ def _alone(item: Item, reader: BlobReader) -> Row:
 def _start_worker() -> None:
     gc.disable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Ends this worker when the audit is gone, killed perhaps: it would wait for work forever, and hold open the pipe that the report goes to."""
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def _chunks(items: Iterable[Item]) -> list[list[Item]]:

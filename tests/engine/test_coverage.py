@@ -41,3 +41,10 @@ def test_every_file_is_accounted_for():
         "A note.",
         "Not opened, of kinds that carry no facts (data, pictures, binaries, other languages): 1.",
     )
+
+
+def test_a_file_that_is_read_and_told_about_is_counted_once():
+    gap = Gap("a.py", "the archive holds it twice; the first was taken")
+    snapshot = Snapshot("x/y", ENTRIES[:1], MemoryReader(CONTENTS), gaps=(gap,))
+    seen = coverage(snapshot, collect(snapshot, jobs=1, cache=None, now=0))
+    assert (seen.files, seen.parsed, seen.skipped, seen.notes) == (1, 1, (gap,), ())
