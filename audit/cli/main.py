@@ -4,6 +4,7 @@ Only click is imported here: `--help` must answer at once, and each subcommand b
 """
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -81,6 +82,7 @@ def cli() -> None:
 
 def main() -> None:
     """The console script: runs the command line and ends the process."""
+    _open_streams()
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -89,6 +91,18 @@ def main() -> None:
 
         silence_stdout()
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Puts /dev/null where a caller closed a standard stream (`>&-`): the next file that is opened, the cache perhaps, would take its number."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDWR)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def run(arguments: Sequence[str]) -> int:

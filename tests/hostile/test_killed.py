@@ -35,3 +35,20 @@ def test_no_worker_outlives_the_audit(tmp_path: Path, sign: signal.Signals) -> N
     # The pipe ends only when nobody holds it any more.
     audit.communicate(timeout=60)
     assert audit.returncode == -sign
+
+
+@pytest.mark.skipif(not Path("/bin/sh").exists(), reason="streams are closed by a shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-", ">/dev/full"])
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_closed_streams_end_in_no_traceback(tmp_path: Path, closed: str, form: str) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    command = f"'{sys.executable}' -m audit '{tmp_path}' --format {form} --fail-on never {closed}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"HOME": str(tmp_path)},
+    )
+    assert done.returncode == (3 if closed == ">/dev/full" else 0)
+    assert "Traceback" not in done.stderr
