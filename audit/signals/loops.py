@@ -78,6 +78,23 @@ class _File:
                 if reinforcement and kind in ("raw_torch", "jax", "tf", "keras"):
                     kind = "rl"
                 yield Loop(kind, (self.path, call.scope), call.line)
+        yield from self.derived()
+
+    def derived(self) -> Iterator[Loop]:
+        """Classes of the repository that are a library's trainer, whatever they are called."""
+        for index, scope in enumerate(self.facts.scopes):
+            if any(base.partition("[")[0].endswith("Trainer") for base in scope.bases):
+                kind = self.family(self.graph.ancestry((self.path, index)))
+                if kind:
+                    yield Loop(kind, (self.path, index), scope.line)
+
+    def family(self, names: Iterable[str]) -> str:
+        """The kind of trainer that one of these class names is."""
+        told = tuple(names)
+        for kind, patterns in knowledge().trainers.items():
+            if any(re.fullmatch(pattern, name) for pattern in patterns for name in told):
+                return kind
+        return ""
 
     def of_gradient(self, call: Call) -> str:
         """Loops that compute gradients themselves."""
@@ -133,7 +150,4 @@ class _File:
         node = self.graph.lookup(call.name, self.path, call.scope)
         if node is not None and self.graph.python[node[0]].scopes[node[1]].kind == "class":
             names += list(self.graph.ancestry(node))
-        for kind, patterns in knowledge().trainers.items():
-            if any(re.fullmatch(pattern, name) for pattern in patterns for name in names):
-                return kind
-        return ""
+        return self.family(names)

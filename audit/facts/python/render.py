@@ -122,8 +122,8 @@ _TIGHT: dict[type[ast.AST], int] = {
 
 
 def _tightness(node: ast.AST) -> int:
-    kind = type(getattr(node, "op", node))
-    return _TIGHT.get(kind, 20)
+    operator: ast.AST = getattr(node, "op", node)
+    return _TIGHT.get(type(operator), 20)
 
 
 def _operand(node: ast.AST, floor: int, aliases: Mapping[str, str], limit: int, depth: int) -> str:
