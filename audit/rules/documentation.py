@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from audit.documents.finding import Severity
 from audit.documents.place import Place
-from audit.facts.classify import is_test_path
+from audit.facts.classify import is_example_path, is_test_path
 from audit.facts.kinds import Kind
-from audit.facts.classify import is_example_path
 from audit.facts.model import Command, DocsFacts
 from audit.rules.claims import broken_links, guides, missing_files, unknown_flags
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, not_checked, passed
