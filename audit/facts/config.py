@@ -51,10 +51,13 @@ def extract_yaml(text: str) -> Extracted:
         documents, why = list(error.documents), _with_line(error)
     settings: list[Setting] = []
     tags: set[str] = set()
+    last = text.count("\n") + 1
     for index, document in enumerate(documents):
         prefix = f"{index}." if len(documents) > 1 else ""
         leaves = walk_leaves(document, MAX_SETTINGS * 4)
-        why = _collect(((prefix + key, value, line) for key, value, line in leaves), settings, tags) or why
+        # What stands nowhere, the empty document behind a last `---`, stands behind the last line for libyaml.
+        placed = ((prefix + key, value, min(line, last)) for key, value, line in leaves)
+        why = _collect(placed, settings, tags) or why
     if "!" in text:
         tags |= _own_tags(text)
     return Extracted(ConfigFacts(format="yaml", settings=tuple(settings), tags=tuple(sorted(tags))), why)

@@ -179,6 +179,10 @@ def test_a_server_configuration_has_no_settings() -> None:
     assert read(extract_ini("server {\n  listen 80;\n  proxy_pass http://x;\n}\n")) == []
 
 
+def test_an_empty_document_stands_in_the_last_line() -> None:
+    assert all(line == 1 for _, _, line in read(extract_yaml("---")))
+
+
 ALL = [extract_yaml, extract_json, extract_toml, extract_ini]
 
 
