@@ -9,6 +9,7 @@ import msgspec
 from audit.documents.finding import Finding, Status
 
 _LINE = re.compile(r"\blines? \d+|:\d+\b")
+_LEFT_OUT = re.compile(r"(?:^|; )and (\d+) more$")  # what the last place of a long list says
 _KEPT = (Status.FAIL, Status.SUPPRESSED)
 
 Key = Callable[[Finding], str | None]
@@ -73,8 +74,17 @@ def _grew(finding: Finding, before: Finding) -> bool:
         return False
     if finding.severity.rank > before.severity.rank:
         return True
+    here, there = _left_out(finding), _left_out(before)
+    if here or there:  # which places are shown is chance then: their number decides
+        return len(finding.evidence) + here > len(before.evidence) + there
     now, then = (Counter(_LINE.sub("", p.note) for p in f.evidence if p.note) for f in (finding, before))
     return bool(now - then) if now and then else len(finding.evidence) > len(before.evidence)
+
+
+def _left_out(finding: Finding) -> int:
+    """How many places the finding has beyond those that it shows."""
+    said = _LEFT_OUT.search(finding.evidence[-1].note) if finding.evidence else None
+    return int(said[1]) if said else 0
 
 
 def _match(
@@ -113,13 +123,14 @@ def _paths(finding: Finding) -> tuple[str, ...]:
 
 
 def _words(finding: Finding, names: Mapping[str, str]) -> str:
-    """Rule, first path and message, paths renamed after `names`, the reason of a suppression left out."""
+    """Rule, first path and message, paths renamed after `names`, line numbers and the reason of a suppression left out."""
     message = finding.message
     if finding.status is Status.SUPPRESSED:
         message = message.rpartition(" Suppressed: ")[0]
     for path in sorted(_paths(finding), key=len, reverse=True):
         if path in names:
             message = message.replace(path, names[path])
+    message = _LINE.sub("", message)
     first = _path(finding) or ""
     return "\0".join((finding.rule, names.get(first, first), message))
 

@@ -41,13 +41,22 @@ def list_command(category: str | None, as_json: bool) -> None:
 @click.argument("identifier", metavar="ID")
 def show_command(identifier: str) -> None:
     """Explain the rule ID: why it matters, how to mend it, an example of each outcome."""
+    from audit.assess.suppression import TEXTS
     from audit.cli.output import write_stdout
     from audit.rules.catalogue import RULES, rule
 
+    if (
+        identifier in TEXTS
+    ):  # findings about suppressions themselves: no rule checks them, and a report names them all the same
+        text = TEXTS[identifier]
+        write_stdout(
+            f"{identifier}  WARNING\n{text.title}\n\nWhy:   {text.why}\nFix:   {text.fix}\nCosts: no points\n"
+        )
+        return
     try:
         found = rule(identifier)
     except KeyError:
-        near = difflib.get_close_matches(identifier, [each.id for each in RULES], 3, 0.4)
+        near = difflib.get_close_matches(identifier, [each.id for each in RULES] + list(TEXTS), 3, 0.4)
         hint = f" Perhaps {' or '.join(near)}?" if near else " `ml-audit rules list` names them all."
         raise click.BadParameter(f"there is no rule called {identifier}.{hint}", param_hint="ID") from None
     write_stdout(_page(found))

@@ -7,7 +7,7 @@ from audit.documents.finding import Severity
 from audit.documents.place import Place
 from audit.facts.model import CiFacts, CiStep, LockFacts
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, passed
-from audit.rules.wording import capped, counted, listed
+from audit.rules.wording import capped, listed
 from audit.signals.repository import Repository
 
 _NO_CODE = "The repository holds no Python code of its own."
@@ -23,7 +23,10 @@ def tests(context: Context) -> Iterable[Outcome]:
     elif not context.repository.code:
         yield not_applicable(_NO_CODE)
     else:
-        yield failed(f"No test checks any of the {counted(len(context.repository.code), 'Python file')}.")
+        number = len(context.repository.code)
+        yield failed(
+            f"No test checks {'the one Python file' if number == 1 else f'any of the {number} Python files'}."
+        )
 
 
 def _services(repository: Repository) -> dict[str, CiFacts]:

@@ -63,6 +63,13 @@ def test_a_file_renamed_and_changed_keeps_its_findings_and_not_more():
     assert news(head, base, {"src/train.py": "2"}, {"train.py": "1"}) == ([False, True], 1, 0)
 
 
+@pytest.mark.parametrize("base_blobs", [{"train.py": "1"}, None])
+def test_a_renamed_file_whose_lines_moved_keeps_a_finding_that_names_its_line(base_blobs):
+    head = [finding(message="Drawn at src/train.py:14.", place=("src/train.py", 14), fingerprint="new")]
+    base = [finding(message="Drawn at train.py:13.", place=("train.py", 13), fingerprint="old")]
+    assert news(head, base, {"src/train.py": "2"}, base_blobs) == ([False], 0, 0)
+
+
 def test_a_copy_of_a_file_that_stays_brings_new_findings():
     head = [
         finding(place=("train.py", 3), fingerprint="old"),
@@ -141,6 +148,10 @@ def _collected(*notes: str) -> Finding:
         (("torch",), ("transformers",), True),
         (("", ""), ("", "", ""), True),
         (("at line 3",), ("at line 30",), False),
+        (("", "and 3 more"), ("", "and 2 more"), False),
+        (("", "and 3 more"), ("", "and 4 more"), True),
+        (("a", "b", "c; and 1 more"), ("a", "c"), False),
+        (("a", "b"), ("a", "a; and 1 more"), True),
     ],
 )
 def test_a_collected_finding_is_new_when_it_holds_something_more(before, after, new):

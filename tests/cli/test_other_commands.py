@@ -4,6 +4,7 @@ import os
 import jsonschema
 import pytest
 
+from audit.assess.suppression import TEXTS
 from audit.cli.doctor_command import checks
 from audit.cli.main import run
 from audit.cli.schema_command import NAMES, schema_text
@@ -42,6 +43,13 @@ def test_rules_show(rule, capsys):
     text = capsys.readouterr().out
     assert text.startswith(f"{rule.id}  {rule.severity.value}\n")
     assert rule.why in text and rule.fix in text
+
+
+@pytest.mark.parametrize("identifier", TEXTS)
+def test_rules_show_knows_what_a_report_says_of_suppressions(identifier, capsys):
+    assert run(["rules", "show", identifier]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{identifier}  WARNING\n") and TEXTS[identifier].fix in out
 
 
 def test_a_misspelt_rule_gets_a_hint(capsys):

@@ -16,7 +16,7 @@ def workflow(*commands: str) -> dict[str, str]:
 
 def test_tests() -> None:
     assert status("testing.tests", context(CODE, tests=True)) is Status.PASS
-    assert failures("testing.tests", context(CODE)) == ["No test checks any of the 1 Python file."]
+    assert failures("testing.tests", context(CODE)) == ["No test checks the one Python file."]
     assert status("testing.tests", context({"README.md": "x"})) is Status.NOT_APPLICABLE
 
 
