@@ -163,9 +163,9 @@ def _others(report: Report, status: Status, title: str) -> Iterator[_Line]:
     if not chosen:
         return
     yield from _heading(f"{title} ({len(chosen)})")
-    for finding in chosen[:_MOST_GAPS]:
+    for finding in chosen[:_MOST_FINDINGS]:
         yield _line(f"{finding.rule}: {finding.message}", "  ")
-    yield from _rest(len(chosen) - _MOST_GAPS, "rules")
+    yield from _rest(len(chosen) - _MOST_FINDINGS, "outcomes; --json has them all")
 
 
 def _dimensions(report: Report) -> Iterator[_Line]:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from audit.documents.place import Place
 
-EVIDENCE_LIMIT = 5
-"""Places that one finding shows."""
+EVIDENCE_LIMIT = 100
+"""Places that one finding holds; reports for people show fewer. Suppressions by path and baselines look at all of them."""
 
 OUTCOME_LIMIT = 40
 """Findings that one rule gives one by one; the rest is counted in a last one."""

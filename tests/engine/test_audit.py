@@ -149,6 +149,16 @@ def test_the_configuration_suppresses_and_sets_the_threshold(trainer, tmp_path):
     assert audited.fail_on is FailOn.INFO
 
 
+def test_a_path_does_not_suppress_what_a_long_list_of_places_hides(trainer, tmp_path):
+    loads = {f"m{n}.py": "import torch\nstate = torch.load(path)\n" for n in range(7)}
+    ignore = "ignore:\n  - rule: security.torch_load\n    paths: ['m*.py']\n    reason: Ours.\n"
+    write(trainer, {**loads, ".ml-audit/config.yaml": ignore})
+    commit(trainer)
+    assert "security.torch_load" in rules_of(report_of(trainer, tmp_path), Status.SUPPRESSED)
+    write(trainer, {"z.py": loads["m0.py"]})
+    assert "security.torch_load" in rules_of(report_of(trainer, tmp_path), Status.FAIL)
+
+
 def test_a_comment_suppresses_what_stands_on_its_line(trainer, tmp_path):
     before = report_of(trainer, tmp_path)
     found = next(

@@ -7,6 +7,7 @@ import pytest
 from github_runner import commands
 from rich.cells import cell_len
 
+from audit.documents.finding import Status
 from audit.report.text import Surface, render
 
 from . import samples
@@ -78,6 +79,12 @@ def test_passed_rules_are_shown_when_asked_for() -> None:
     line = "  data.source: The data set's source is stated."
     assert line not in render(samples.report()).split("\n")
     assert line in render(samples.report(), show_passed=True).split("\n")
+
+
+def test_all_passed_rules_are_shown() -> None:
+    passed = next(each for each in samples.FINDINGS if each.status is Status.PASS)
+    text = render(samples.report(findings=(passed,) * 60), show_passed=True)
+    assert text.count(f"  {passed.rule}: ") == 60
 
 
 def test_what_is_left_out_is_told() -> None:
