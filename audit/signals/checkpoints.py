@@ -49,7 +49,7 @@ _ALL = ("model", "optimizer", "rng_state", "progress")
 
 def checkpoint(repository: Repository, path: TrainingPath) -> Signal[Checkpoint | None]:
     """What the shipped training code writes, what its trainer writes included; None where nothing trains."""
-    if not path.training:
+    if not path.trains:
         return Signal(None)
     found: dict[str, Place] = {}
     for file, call in path.calls:
@@ -196,7 +196,7 @@ _PROGRESS_READ = re.compile(
 
 def resume(repository: Repository, path: TrainingPath) -> Signal[bool]:
     """Whether training can take up again with its optimizer or step."""
-    if not path.training:
+    if not path.trains:
         return Signal(False)
     places = [Place(file, call.line) for file, call in path.calls if _resumes(path, file, call)]
     loading = {

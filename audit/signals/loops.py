@@ -99,6 +99,10 @@ class _File:
     def of_gradient(self, call: Call) -> str:
         """Loops that compute gradients themselves."""
         receiver, _, last = call.name.rpartition(".")
+        if last == "backward" and (
+            receiver == "torch.autograd" or self.facts.scopes[call.scope].name == "backward"
+        ):
+            return ""  # the backward pass of a function of the repository's own
         if last == "backward":
             # A backward pass alone may be an attack or a saliency map: somebody must step an optimizer, too.
             return "lightning" if "fabric" in receiver.lower() else "raw_torch" if self.steps else ""

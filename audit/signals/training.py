@@ -56,7 +56,7 @@ def launch_flags(repository: Repository, path: TrainingPath) -> Iterator[tuple[s
 def distributed(repository: Repository, path: TrainingPath) -> Signal[tuple[str, ...]]:
     """What the training code can use to train on several devices."""
     places: dict[str, Place] = {}
-    if not path.training:
+    if not path.trains:
         return Signal(())
     for file, call in path.calls:
         for name in _distribution(call):
@@ -147,7 +147,7 @@ def all_reduce(repository: Repository, path: TrainingPath) -> Signal[bool]:
 
 def mixed_precision(repository: Repository, path: TrainingPath) -> Signal[bool]:
     """Whether training can run in reduced precision: autocast, a scaler, a precision argument, half-precision activations."""
-    if not path.training:
+    if not path.trains:
         return Signal(False)
     places = [Place(file, call.line) for file, call in path.calls if _reduces_precision(call)]
     kinds = {loop.kind for loop in path.all_loops}
@@ -224,7 +224,7 @@ def _half_activations(repository: Repository, path: TrainingPath) -> list[Place]
 
 def gradient_accumulation(repository: Repository, path: TrainingPath) -> Signal[bool]:
     """Whether the training code can accumulate gradients over several batches."""
-    if not path.training:
+    if not path.trains:
         return Signal(False)
     places: list[Place] = []
     for file, call in path.calls:

@@ -108,6 +108,21 @@ class TrainingPath:
         return tuple(chosen)
 
     @cached_property
+    def is_library(self) -> bool:
+        """Whether the repository has loops for others to run and nothing that a person runs here."""
+        return not self.entries and bool(self.loops)
+
+    @cached_property
+    def trains(self) -> bool:
+        """Whether somebody trains with this code: through an entry point, or, with a library, through its functions."""
+        return bool(self.training) or self.is_library
+
+    @property
+    def _library_nodes(self) -> frozenset[Node]:
+        code = self.repository.code
+        return frozenset((path, index) for path, facts in code.items() for index in range(len(facts.scopes)))
+
+    @cached_property
     def evaluating(self) -> tuple[Entry, ...]:
         """The entry points that evaluate or generate; what counts where nothing trains."""
         able = [e for e in self.entries if not _TOOL.search(e.path.rpartition("/")[2])] or list(self.entries)
@@ -117,6 +132,8 @@ class TrainingPath:
     @cached_property
     def reached(self) -> Reached:
         """All that runs when somebody trains; where there is no training entry point, when somebody evaluates."""
+        if self.is_library:
+            return Reached(self.graph.python, self._library_nodes)
         chosen = (*self.training, *self._pipeline) if self.training else self.evaluating
         return Reached(self.graph.python, self.graph.reach(node for entry in chosen for node in entry.starts))
 
@@ -165,7 +182,7 @@ class TrainingPath:
     @cached_property
     def all_loops(self) -> tuple[Loop, ...]:
         """The loops on the training path."""
-        if not self.training:
+        if not self.trains:
             return ()
         return tuple(
             loop for node in sorted(self.reached.nodes & self.loops.keys()) for loop in self.loops[node]

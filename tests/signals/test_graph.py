@@ -189,3 +189,20 @@ class TestTrainingPath:
 )
 def test_kinds_of_loop(source, kind):
     assert TrainingPath(build({"train.py": source})).primary_loop[0] == kind
+
+
+def test_a_library_trains_through_its_functions_and_has_no_loop_of_its_own():
+    files = {
+        "lib/__init__.py": "from lib.core import learn\n",
+        "lib/core.py": "import random, torch\ndef learn(seed):\n    random.seed(seed)\n    loss.backward()\n    optimizer.step()\n",
+        "tests/test_lib.py": "import lib\ndef test_it(): lib.learn(1)\n",
+    }
+    path = TrainingPath(build(files))
+    assert path.is_library and path.trains and path.training == ()
+    assert path.primary_loop == ("none", ())
+    assert any(call.name == "random.seed" for _, call in path.calls)
+
+
+def test_the_backward_of_an_own_function_is_no_loop():
+    source = "import torch\nclass F(torch.autograd.Function):\n    def backward(ctx, g):\n        torch.autograd.backward(g)\noptimizer.step()\n"
+    assert TrainingPath(build({"train.py": source})).primary_loop[0] == "none"
