@@ -55,8 +55,9 @@ def suppress(
     """The findings, those that are accepted marked SUPPRESSED with the reason behind their message, and findings about the suppressions
     themselves at the end. `known`: ids of all rules. Only failures are suppressed.
 
-    A comment speaks for its own line and the next; what counts is where a finding stands first. An `ignore` with paths speaks for a finding
-    all of whose places lie in them.
+    A comment speaks for its own line and the next, and a finding is accepted when one stands at each of its places: what comes to a
+    collected finding later is not hidden by a comment that was written before. An `ignore` with paths speaks for a finding all of whose
+    places lie in them.
     """
     names = frozenset(known) | TEXTS.keys()
     by_line: dict[tuple[str, int], list[Comment]] = defaultdict(list)
@@ -84,15 +85,24 @@ def _judged(
 def _reason_of(
     finding: Finding, ignores: Sequence["Ignore"], by_line: Mapping[tuple[str, int], list[Comment]]
 ) -> str | None:
-    first = finding.evidence[0] if finding.evidence else None
-    if first and first.line is not None:
-        for comment in by_line.get((first.path, first.line), ()):
-            if any(names_rule(pattern, finding.rule) for pattern in comment.rules):
-                return comment.reason
+    if reason := _commented(finding, by_line):
+        return reason
     for ignore in ignores:
         if names_rule(ignore.rule, finding.rule) and _all_within(finding.evidence, ignore.paths):
             return ignore.reason
     return None
+
+
+def _commented(finding: Finding, by_line: Mapping[tuple[str, int], list[Comment]]) -> str | None:
+    """The reasons of the comments at the finding's places, None where one place has none."""
+    reasons: dict[str, None] = {}
+    for place in finding.evidence:
+        here = by_line.get((place.path, place.line), ()) if place.line is not None else ()
+        comment = next((c for c in here if any(names_rule(rule, finding.rule) for rule in c.rules)), None)
+        if comment is None:
+            return None
+        reasons[comment.reason] = None
+    return "; ".join(reasons) or None
 
 
 def names_rule(pattern: str, rule: str) -> bool:

@@ -44,7 +44,8 @@ Examples:
 @click.option(
     "--level",
     type=click.Choice(("auto", "0", "1", "2")),
-    help="Which rules run: 0 works on any repository; 1 and 2 add those that need a manifest.  [default: auto]",
+    help="Which rules run: 0 works on any repository. 1 and 2 are for rules that need a manifest, of which this version has none yet.  "
+    "[default: auto]",
 )
 @click.option(
     "--profiles", default="", metavar="A,B", help="Kinds of experiment that the repository is taken to hold."

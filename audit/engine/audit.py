@@ -20,7 +20,7 @@ from audit.assess.suppression import suppress
 from audit.documents.finding import Finding, Severity, Status
 from audit.documents.report import SCHEMA_VERSION, Report, Summary, Tool
 from audit.engine.assessment import Assessment, Inquiry, assess
-from audit.engine.options import Audited, Effects, Options
+from audit.engine.options import HIGHEST_LEVEL, Audited, Effects, Options
 from audit.facts.cache import FactCache, default_folder
 from audit.source.open import open_snapshot
 from audit.source.snapshot import EntryKind, Snapshot
@@ -96,7 +96,7 @@ def _config(snapshot: Snapshot) -> "Config | None":
 def _inquiry(options: Options, config: "Config | None", effects: Effects) -> Inquiry:
     level = options.level or (config.level if config else None) or "auto"
     return Inquiry(
-        level=0 if level == "auto" else int(level),
+        level=HIGHEST_LEVEL if level == "auto" else min(int(level), HIGHEST_LEVEL),
         profiles=options.profiles or (config.profiles if config else ()),
         jobs=options.jobs,
         now=int(effects.clock()),

@@ -8,6 +8,9 @@ from audit.assess.gate import FailOn
 from audit.documents.report import Report
 from audit.documents.rule import RuleText
 
+HIGHEST_LEVEL = 0
+"""The highest level that a rule of the catalogue has; a report never claims a level whose rules did not run."""
+
 
 class Options(msgspec.Struct, frozen=True):
     """What is audited, and how.

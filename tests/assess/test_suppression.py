@@ -2,7 +2,7 @@ import pytest
 
 from audit.assess.config import Ignore
 from audit.assess.suppression import Comment, names_rule, suppress
-from audit.documents.finding import Severity, Status
+from audit.documents.finding import Finding, Severity, Status
 from audit.documents.place import Place
 from tests.assess.samples import finding
 
@@ -116,3 +116,39 @@ def test_a_rule_that_does_not_exist_is_reported():
 def test_what_passed_is_not_suppressed():
     ignore = Ignore(rule="a.*", reason="We know.")
     assert statuses([finding("a.one", status=Status.PASS)], ignores=[ignore]) == [("a.one", "pass")]
+
+
+class TestCollectedFindings:
+    """One finding that stands in several places."""
+
+    FINDING = Finding(
+        "security.torch_load",
+        "security",
+        Severity.WARNING,
+        Status.FAIL,
+        0,
+        "In 2 places.",
+        (Place("a.py", 3), Place("b.py", 9)),
+    )
+
+    def _status(self, *comments: Comment) -> Status:
+        [found, *_] = suppress([self.FINDING], ignores=(), comments=comments, known=["security.torch_load"])
+        return found.status
+
+    def test_a_comment_at_one_place_hides_nothing(self):
+        assert self._status(Comment("a.py", 3, ("security.torch_load",), "ours")) is Status.FAIL
+        assert self._status(Comment("b.py", 9, ("security.torch_load",), "ours")) is Status.FAIL
+
+    def test_comments_at_every_place_accept_it(self):
+        both = (
+            Comment("a.py", 2, ("security.*",), "ours"),
+            Comment("b.py", 9, ("security.torch_load",), "theirs"),
+        )
+        assert self._status(*both) is Status.SUPPRESSED
+
+    def test_a_comment_without_a_reason_is_none(self):
+        both = (
+            Comment("a.py", 3, ("security.torch_load",), "ours"),
+            Comment("b.py", 9, ("security.torch_load",), ""),
+        )
+        assert self._status(*both) is Status.FAIL

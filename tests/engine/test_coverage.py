@@ -48,3 +48,10 @@ def test_a_file_that_is_read_and_told_about_is_counted_once():
     snapshot = Snapshot("x/y", ENTRIES[:1], MemoryReader(CONTENTS), gaps=(gap,))
     seen = coverage(snapshot, collect(snapshot, jobs=1, cache=None, now=0))
     assert (seen.files, seen.parsed, seen.skipped, seen.notes) == (1, 1, (gap,), ())
+
+
+def test_the_highest_level_is_that_of_the_catalogue():
+    from audit.engine.options import HIGHEST_LEVEL
+    from audit.rules.catalogue import RULES
+
+    assert max(rule.level for rule in RULES) == HIGHEST_LEVEL
