@@ -281,6 +281,7 @@ class TestHabits:
             ("import os; files = sorted(os.listdir(d))", ""),
             ("import os; files = os.listdir(d)\nfiles.sort()", ""),
             ("n = len(set(names))", ""),
+            ("import pathlib\nif list(pathlib.Path(d).glob('c-*')): resume()", ""),
         ],
     )
     def test_nondeterminism(self, line, note):

@@ -147,6 +147,7 @@ Context = tuple[str, Any]
 _OTHER: Context = ("other", None)
 _EXPR: Context = ("expr", None)
 _ITER: Context = ("iter", None)
+_TEST: Context = ("test", None)  # a condition: only whether there is anything counts
 _GUARDED: Context = ("guarded", None)  # a statement that an `except ImportError` makes optional
 
 
@@ -314,7 +315,7 @@ class _Walk:
         push_body(self.stack, node.orelse, otherwise, within)
         if not dead:
             push_body(self.stack, node.body, _Env(scope, loops, _Test(test, condition, False)), within)
-        self.stack.append((condition, env, _OTHER))
+        self.stack.append((condition, env, _TEST))
 
     def for_(self, node: ast.For, env: _Env, within: Context) -> None:
         scope, loops, test = env
@@ -326,7 +327,7 @@ class _Walk:
         scope, loops, test = env
         push_body(self.stack, node.orelse, env)
         push_body(self.stack, node.body, _Env(scope, loops + 1, test))
-        self.stack.append((node.test, env, _OTHER))
+        self.stack.append((node.test, env, _TEST))
 
     def try_(self, node: ast.Try, env: _Env, within: Context) -> None:
         optional = _GUARDED if any(map(_catches_import_error, node.handlers)) else _OTHER
@@ -343,7 +344,7 @@ class _Walk:
 
     def comprehension(self, node: ast.comprehension, env: _Env, within: Context) -> None:
         for condition in node.ifs:
-            self.stack.append((condition, env, _OTHER))
+            self.stack.append((condition, env, _TEST))
         self.stack.append((node.iter, env, _ITER))
 
     # Assignments ---------------------------------------------------------------------------------------------
@@ -475,7 +476,8 @@ class _Walk:
                 stack.append((value, env, ("kwarg", (last, word.arg))))
             elif type(value.value) is str:
                 self.string(value, scope, ("kwarg", (last, word.arg)))
-        wrapped = last in _WRAPPERS and within[0] == "arg" and within[1][0] in _ORDER_BLIND
+        blind = within is _TEST or (within[0] == "arg" and within[1][0] in _ORDER_BLIND)
+        wrapped = blind and last in _WRAPPERS
         for index in range(len(node.args) - 1, -1, -1):
             value = node.args[index]
             if type(value) is ast.Name:
@@ -650,7 +652,7 @@ class _Walk:
         scope, loops, test = env
         self.stack.append((node.orelse, _Env(scope, loops, _Test(test, node.test, True)), within))
         self.stack.append((node.body, _Env(scope, loops, _Test(test, node.test, False)), within))
-        self.stack.append((node.test, env, _OTHER))
+        self.stack.append((node.test, env, _TEST))
 
     def boolean(self, node: ast.BoolOp, env: _Env, within: Context) -> None:
         for value in reversed(node.values):

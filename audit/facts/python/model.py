@@ -57,7 +57,7 @@ class Call(msgspec.Struct, frozen=True, array_like=True):
     (".utils.train"). `args`, `kwargs`: expression text; `*x` and `**x` are kept as written (the latter under the key "**").
     `loops`: how many `for`/`while` of its own scope it stands in.
     `within`: "iter" (the iterable of a loop or comprehension), "arg:NAME" (an argument of that call), "kwarg:NAME", "assign:TARGET",
-    "attr" (receiver of a further attribute), "return", "with", "expr" (result discarded), "other".
+    "attr" (receiver of a further attribute), "test" (a condition), "return", "with", "expr" (result discarded), "other".
     `test`: text of the nearest `if` conditions around it inside its scope, joined by " and " ("not " in front for the else branch).
     """
 
