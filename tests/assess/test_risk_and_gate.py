@@ -11,10 +11,10 @@ CRITICAL = [finding(f"a.{n}", Severity.CRITICAL) for n in range(3)]
 @pytest.mark.parametrize(
     ("score", "findings", "expected"),
     [
-        (7.5, [], "LOW"),
-        (7.4, [], "MEDIUM"),
-        (5.0, [], "MEDIUM"),
-        (4.9, [], "HIGH"),
+        (8.5, [], "LOW"),
+        (8.4, [], "MEDIUM"),
+        (6.0, [], "MEDIUM"),
+        (5.9, [], "HIGH"),
         (10.0, CRITICAL[:1], "MEDIUM"),
         (10.0, CRITICAL[:2], "MEDIUM"),
         (10.0, CRITICAL, "HIGH"),
