@@ -1,9 +1,16 @@
 """Options and fixtures for all tests."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# On a laptop every run tries new inputs; in CI the same commit gives the same answer twice, on a machine of any speed.
+settings.register_profile("ci", derandomize=True, deadline=None)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
