@@ -77,7 +77,7 @@ def _written(path: TrainingPath, file: str, call: Call) -> tuple[str, ...]:
     named = [part for effect in effects_of(call.name) for part in effect.checkpoint]
     if named:
         return tuple(named)
-    roots = {item.module.partition(".")[0] for item in path.source(file).imports}
+    roots = path.heads(file)
     if last in ("ModelCheckpoint", "BackupAndRestore") and roots & {"keras", "tensorflow", "tf_keras"}:
         only_weights = call.kwargs.get("save_weights_only") == "True"
         return ("model",) if only_weights else ("model", "optimizer")
@@ -145,7 +145,7 @@ def _parts_of_assign(assign: Assign, value: str, call: Call) -> Iterator[str]:
 def _parts_of_flax_state(path: TrainingPath, file: str, call: Call, value: str) -> Iterator[str]:
     """A TrainState carries parameters, optimizer state and step."""
     if "save_checkpoint" in call.name and re.search(r"(train_)?state$", value):
-        roots = {item.module.partition(".")[0] for item in path.source(file).imports}
+        roots = path.heads(file)
         if roots & {"flax", "jax", "orbax"}:
             yield from ("model", "optimizer", "progress")
 
@@ -234,11 +234,7 @@ def _resumes(path: TrainingPath, file: str, call: Call) -> bool:
         return True
     if last in ("fit", "fit_generator") and call.kwargs.get("initial_epoch", "0") not in ("0",):
         return not call.kwargs["initial_epoch"].isdigit() or _loads_whole_model(path, file)
-    if (
-        last == "load"
-        and "env" in call.kwargs
-        and "stable_baselines3" in {i.module.partition(".")[0] for i in path.source(file).imports}
-    ):
+    if last == "load" and "env" in call.kwargs and "stable_baselines3" in path.heads(file):
         return True
     return last == "load" and receiver.rpartition(".")[2] in ("fabric", "PPO", "checkpoint_manager")
 

@@ -10,17 +10,13 @@ import yaml
 
 
 class Effect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a call brings with it. `call`: regular expression on the whole resolved name; `needs`: a keyword without which it has
-    no effect; `unless`: a keyword whose given value ("False", "None") undoes it."""
+    """What a call brings with it. `call`: regular expression on the whole resolved name."""
 
     call: str
     seeds: tuple[str, ...] = ()
     checkpoint: tuple[str, ...] = ()
     tracking: tuple[str, ...] = ()
     distributed: tuple[str, ...] = ()
-    config: tuple[str, ...] = ()
-    needs: str = ""
-    only_if_positional: bool = False
 
 
 class Knowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,10 +30,6 @@ class Knowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     distributions: dict[str, tuple[str, ...]]
     libraries: frozenset[str]
     images: dict[str, tuple[str, ...]]
-    hosted: tuple[str, ...] = ()
-
-    def pattern(self, effect: Effect) -> re.Pattern[str]:
-        return _compiled(effect.call)
 
 
 @cache

@@ -51,12 +51,6 @@ class ModuleIndex:
             parts.pop()
         return tuple(found)
 
-    def submodules(self, package: str) -> tuple[str, ...]:
-        """The modules directly inside the package whose `__init__.py` is `package`."""
-        folder = package.rpartition("/")[0]
-        names = (f"{folder}/{name}.py" for name in self._children.get(folder, ()))
-        return tuple(sorted(path for path in names if path in self._files and path != package))
-
     def _relative(self, name: str, folder: str) -> tuple[str | None, str]:
         rest = name.lstrip(".")
         parts = folder.split("/") if folder else []

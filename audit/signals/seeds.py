@@ -84,7 +84,7 @@ def seed_control(repository: Repository, path: TrainingPath) -> Signal[tuple[str
                 places[rng].append(Place(loop.node[0], loop.line, f"{rng}: the Trainer seeds it"))
     for file, call in path.calls:
         if (
-            "stable_baselines3" in _roots(path, file)
+            "stable_baselines3" in path.heads(file)
             and "seed" in call.kwargs
             and not _NO_SEED.search(call.kwargs["seed"])
         ):
@@ -92,10 +92,6 @@ def seed_control(repository: Repository, path: TrainingPath) -> Signal[tuple[str
                 places[rng].append(Place(file, call.line, f"{rng}: Stable-Baselines3 seeds it"))
     found = tuple(rng for rng in ORDER if rng in places)
     return Signal(found, tuple(places[rng][0] for rng in found))
-
-
-def _roots(path: TrainingPath, file: str) -> frozenset[str]:
-    return frozenset(item.module.partition(".")[0] for item in path.source(file).imports)
 
 
 def _undone(path: TrainingPath, file: str, call: Call, rng: str) -> bool:
@@ -184,7 +180,7 @@ def dataloader_worker_seeding(repository: Repository, path: TrainingPath) -> Sig
         if is_loader:
             loaders.append(Place(file, call.line, "loader without worker seeding"))
         if _seeds_workers(call, last, is_loader) or (
-            _shuffles_seeded(call, last) and _roots(path, file) & _PIPELINES
+            _shuffles_seeded(call, last) and path.heads(file) & _PIPELINES
         ):
             seeded.append(Place(file, call.line))
         elif "Fabric" in call.name and last == "seed_everything":

@@ -149,6 +149,18 @@ class TrainingPath:
         """The facts of a Python file; none for a configuration file that a call came from."""
         return self.graph.python.get(file, _NO_FACTS)
 
+    def heads(self, file: str) -> frozenset[str]:
+        """The top-level names of what a file imports; asked once for every call, computed once for every file."""
+        found = self._heads.get(file)
+        if found is None:
+            found = frozenset(item.module.partition(".")[0] for item in self.source(file).imports)
+            self._heads[file] = found
+        return found
+
+    @cached_property
+    def _heads(self) -> dict[str, frozenset[str]]:
+        return {}
+
     @cached_property
     def _pipeline(self) -> tuple[Entry, ...]:
         """Stages of a DVC pipeline that a training stage is part of: they run as one, with one set of parameters."""
