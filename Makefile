@@ -41,6 +41,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 lock:
 	$(LOCK) --output-file requirements/runtime.lock
 	$(LOCK) --group dev --constraint requirements/runtime.lock --output-file requirements/dev.lock
+	$(LOCK) --group e2e --constraint requirements/dev.lock --output-file requirements/e2e.lock
 
 $(VENV)/.runtime: requirements/runtime.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "$(PYTHON) is older than 3.11: say make PYTHON=...")'
