@@ -19,7 +19,7 @@ class Category(enum.Enum):
     METRIC_POLICY = "metric_policy"
     UNSUPPORTED_CLAIM = "unsupported_claim"
     INCONCLUSIVE = "inconclusive"
-    PASSED = "passed"  # noqa: S105
+    PASSED = "passed"
 
 
 class Decision(enum.Enum):
