@@ -1,0 +1,253 @@
+"""A log split into the steps of its CI system, with how each ended as far as the log says.
+
+GitHub Actions, GitLab, Jenkins, Buildkite, Azure Pipelines and bare logs (one step). Markers are those that the runners print.
+"""
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+
+import msgspec
+
+from audit.failure.model import Kind, Line, Reading
+
+
+class Conclusion(StrEnum):
+    """How a step or a job ended. UNKNOWN: the log does not say."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One step, or one command of a step where the log shows commands (`$ cmd`, `+ cmd`).
+
+    `name` as the log has it, `command` the first command line ("" where not shown), `lines` all its kept lines. `exit_code` as the
+    log states it, `end` the line that states how it ended. `teardown`: runs whatever happened before (post-job, after_script).
+    """
+
+    source: str
+    job: str | None
+    name: str
+    command: str
+    lines: tuple[Line, ...]
+    conclusion: Conclusion = Conclusion.UNKNOWN
+    exit_code: int | None = None
+    end: Line | None = None
+    teardown: bool = False
+
+
+class Job(msgspec.Struct, frozen=True):
+    """The steps of one job in order. `complete`: the log runs to the job's own end. `end`: the line that states the conclusion."""
+
+    name: str | None
+    steps: tuple[Step, ...]
+    conclusion: Conclusion
+    complete: bool
+    exit_code: int | None = None
+    end: Line | None = None
+
+
+EXIT = re.compile(
+    r"(?:exit(?:ed)? (?:with )?(?:code|status)|exited with (?:code|status)|exit code:|exitcode:?|returned exit code|exit status|"
+    r"terminated with exit code|returned non-zero exit status|failed with exit code|exited with|exit_code=|rc=)[ :=]{0,3}'?(?:exit status )?(-?\d{1,10})\b",
+    re.IGNORECASE,
+)
+_BEGIN = (
+    (re.compile(r"##\[group\]Run (?P<name>.+)"), False),
+    (re.compile(r"##\[section\]Starting: (?P<name>.+)"), False),
+    (re.compile(r"section_start:\d+:(?P<name>[\w.-]+)"), False),
+    (re.compile(r"\[Pipeline\] \{ \((?P<name>[^)]+)\)"), False),
+    (re.compile(r"(?:~~~|---|\+\+\+) :?(?P<name>(?:[\w-]+: )?[A-Z:].+)"), False),
+    (re.compile(r"(?P<name>Post job cleanup|Cleaning up orphan processes|Post Run .+|Running after_script)"), True),
+)
+_TEARDOWN = re.compile(
+    r"(?:after_script|upload_artifacts|cleanup|archive_cache|Post (?:Run|Actions|job)|Declarative: Post|Post Actions|Complete job|Finalize|Cleaning up|"
+    r"Uploading artifacts|Checkout .* to s$|post-exit hook|pre-exit hook)",
+    re.IGNORECASE,
+)
+_COMMAND = re.compile(r"(?:\$|\+{1,2}) (?P<command>[\w./~\"'{(\[].*)")
+_GHA_FAILED = re.compile(r"##\[error\](?:Process completed with exit code (\d+)|(?:Bash|PowerShell|Cmd\.exe) exited with code '?(\d+)'?)")
+_CANCELLED = re.compile(
+    r"##\[error\]The (?:operation was canceled|job was canceled|strategy configuration was canceled|runner has received a shutdown)|"
+    r"^ERROR: Job failed: canceled|^Finished: ABORTED|^The job was canceled because|# Received cancellation signal"
+)
+_GOOD = re.compile(r"^(?:Job succeeded|Finished: SUCCESS|Build step .* marked build as SUCCESS|CI build succeeded)\b|^🎉|##\[section\]Finishing: (?:Job|Finalize)")
+_BAD = re.compile(
+    r"^(?:ERROR: Job failed|ERROR: script returned exit code|Finished: (?:FAILURE|UNSTABLE)|🚨 Error: The command exited|"
+    r"Error: The command exited with status [1-9]|Exited with code exit status [1-9]|The command \".*\" exited with [1-9]|Build failed|FATAL: )"
+)
+_GHA = re.compile(r"##\[(?:group|section|error|endgroup)\]|^Current runner version|^Complete job name")
+_SKIPPED_STAGE = re.compile(r'Stage "(?P<name>[^"]+)" skipped due to earlier failure')
+_GHA_END = re.compile(r"^(?:Cleaning up orphan processes|Post job cleanup)|##\[section\]Finishing: ")
+
+
+class _Draft:
+    """A step while its lines come in."""
+
+    def __init__(self, source: str, job: str | None, name: str, *, teardown: bool = False) -> None:
+        self.source, self.job, self.name, self.teardown = source, job, name, teardown
+        self.command = ""
+        self.lines: list[Line] = []
+        self.conclusion = Conclusion.UNKNOWN
+        self.exit_code: int | None = None
+        self.end: Line | None = None
+
+    def close(self, conclusion: Conclusion, line: Line, exit_code: int | None = None) -> None:
+        self.conclusion, self.end = conclusion, line
+        self.exit_code = exit_code if exit_code is not None else self.exit_code
+
+    def done(self) -> Step:
+        return Step(
+            self.source,
+            self.job,
+            self.name,
+            self.command,
+            tuple(self.lines),
+            self.conclusion,
+            self.exit_code,
+            self.end,
+            self.teardown,
+        )
+
+
+def jobs(reading: Reading) -> tuple[Job, ...]:
+    """The jobs of the logs: one a job name, and one for all sources that belong to none (rank files, plain logs)."""
+    grouped: dict[str | None, list[Step]] = {}
+    by_source: dict[str, list[Line]] = {source.name: [] for source in reading.sources}
+    for line in reading.lines:
+        by_source.setdefault(line.source, []).append(line)
+    complete: dict[str | None, bool] = {}
+    for source in reading.sources:
+        lines = by_source[source.name]
+        job = source.stream.job
+        grouped.setdefault(job, []).extend(_steps(source.name, job, source.stream.step, lines))
+        ended = source.whole and not source.ends_in_line
+        complete[job] = complete.get(job, True) and ended
+    return tuple(_job(name, steps, complete=complete[name]) for name, steps in grouped.items())
+
+
+def _steps(source: str, job: str | None, named: str | None, lines: Iterable[Line]) -> list[Step]:
+    """The steps of one log. `named`: the file is one step of a job."""
+    current = _Draft(source, job, named or "", teardown=bool(named and _TEARDOWN.search(named)))
+    drafts = [current]
+    for line in lines:
+        text = line.text
+        begun = None if named else _begins(line)
+        if begun is not None:
+            name, teardown = begun
+            current = _Draft(source, job, name, teardown=teardown or bool(_TEARDOWN.search(name)))
+            if text.startswith("##[group]Run "):
+                current.command = name
+            drafts.append(current)
+        elif (command := _COMMAND.match(text)) and _shows_commands(current, line):
+            if current.command and not named:
+                current = _Draft(source, job, current.name, teardown=current.teardown)
+                drafts.append(current)
+            current.command = current.command or command["command"]
+        elif named and not current.command and text.startswith("##[group]Run "):
+            current.command = text[len("##[group]Run ") :]
+        current.lines.append(line)
+        _concludes(current, line)
+    return [draft.done() for draft in drafts if draft.lines]
+
+
+def _shows_commands(current: _Draft, line: Line) -> bool:
+    """Whether `$ cmd` is an echoed command here: never inside a GitHub step, whose script is listed beforehand."""
+    return not current.command.startswith(("actions/",)) and not line.text.startswith("+++ ") and Kind.TEST not in line.kinds
+
+
+def _begins(line: Line) -> tuple[str, bool] | None:
+    text = line.text
+    if not text or text[0] not in "#s[~-+PCR":
+        return None
+    for pattern, teardown in _BEGIN:
+        if found := pattern.match(text):
+            return found["name"].strip(), teardown
+    return None
+
+
+def _concludes(current: _Draft, line: Line) -> None:
+    text = line.text
+    if text.startswith("##[error]"):
+        if failed := _GHA_FAILED.match(text):
+            current.close(Conclusion.FAILURE, line, int(failed[1] or failed[2]))
+        elif _CANCELLED.match(text):
+            current.close(Conclusion.CANCELLED, line)
+        elif current.conclusion is Conclusion.UNKNOWN:
+            current.close(Conclusion.FAILURE, line)
+
+
+def _job(name: str | None, steps: list[Step], *, complete: bool) -> Job:
+    """The job: what its last words say of the whole, and which step they are said of where the step itself does not say."""
+    conclusion, end, code = _last_word(steps)
+    github = any(_GHA.match(line.text) for step in steps[:3] for line in step.lines[:200])
+    failed = [step for step in steps if step.conclusion is Conclusion.FAILURE and not step.teardown]
+    if conclusion is Conclusion.UNKNOWN and failed:
+        conclusion, end, code = Conclusion.FAILURE, failed[0].end, failed[0].exit_code
+    elif conclusion is Conclusion.UNKNOWN and any(step.conclusion is Conclusion.CANCELLED for step in steps):
+        conclusion = Conclusion.CANCELLED
+    elif conclusion is Conclusion.UNKNOWN and github:
+        ended = any(_GHA_END.match(line.text) for step in steps for line in step.lines)
+        conclusion = Conclusion.SUCCESS if ended and complete else Conclusion.UNKNOWN
+    if conclusion is Conclusion.FAILURE and not failed and end is not None and _BAD.match(end.text):
+        steps = _blamed(steps, end, code)
+    if conclusion is Conclusion.SUCCESS:
+        steps = [
+            msgspec.structs.replace(step, conclusion=Conclusion.SUCCESS)
+            if step.conclusion is Conclusion.UNKNOWN
+            else step
+            for step in steps
+        ]
+    elif conclusion is Conclusion.FAILURE:
+        steps = _earlier_went_well(steps)
+    return Job(name, tuple(steps), conclusion, complete, code, end)
+
+
+def _last_word(steps: list[Step]) -> tuple[Conclusion, Line | None, int | None]:
+    """What the runner says of the whole job, its last statement first."""
+    found: tuple[Conclusion, Line | None, int | None] = (Conclusion.UNKNOWN, None, None)
+    for step in reversed(steps):
+        for line in reversed(step.lines[-400:]):
+            text = line.text
+            if _GOOD.match(text):
+                return Conclusion.SUCCESS, line, 0
+            if _BAD.match(text):
+                code = EXIT.search(text)
+                if code is None and text.startswith("Finished:"):
+                    found = (Conclusion.FAILURE, line, None)
+                    continue  # Jenkins states the exit code on the line before
+                return Conclusion.FAILURE, line, int(code[1]) if code else None
+            if _CANCELLED.match(text) and found[0] is Conclusion.UNKNOWN:
+                found = (Conclusion.CANCELLED, line, None)
+    return found
+
+
+def _blamed(steps: list[Step], end: Line, code: int | None) -> list[Step]:
+    """The job failed and no step says so: runners stop at the first failing command, so it is the last before teardown."""
+    skipped = {match["name"] for step in steps for line in step.lines if (match := _SKIPPED_STAGE.search(line.text))}
+    candidates = [
+        index
+        for index, step in enumerate(steps)
+        if not step.teardown and step.name not in skipped and (step.command or len(step.lines) > 1)
+    ]
+    with_command = [index for index in candidates if steps[index].command]
+    chosen = (with_command or candidates or [len(steps) - 1])[-1]
+    return [
+        msgspec.structs.replace(step, conclusion=Conclusion.FAILURE, exit_code=code, end=end) if index == chosen else step
+        for index, step in enumerate(steps)
+    ]
+
+
+def _earlier_went_well(steps: list[Step]) -> list[Step]:
+    """A step that ran before a failed one and reports nothing has succeeded: a runner stops at the first failure."""
+    failing = [index for index, step in enumerate(steps) if step.conclusion is Conclusion.FAILURE and not step.teardown]
+    first = failing[0] if failing else len(steps)
+    return [
+        msgspec.structs.replace(step, conclusion=Conclusion.SUCCESS)
+        if index < first and step.conclusion is Conclusion.UNKNOWN
+        else step
+        for index, step in enumerate(steps)
+    ]
