@@ -16,11 +16,16 @@ Key = Callable[[Finding], str | None]
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """The findings with `new` set on every failure, how many are new, and how many failures of the baseline are gone."""
+    """The findings with `new` set on every failure, how many are new, and the failures of the baseline that are gone."""
 
     findings: tuple[Finding, ...]
     new: int
-    fixed: int
+    gone: tuple[Finding, ...]
+
+    @property
+    def fixed(self) -> int:
+        """How many failures of the baseline are gone."""
+        return len(self.gone)
 
 
 def compare(
@@ -89,8 +94,8 @@ def _left_out(finding: Finding) -> int:
 
 def _match(
     head: Sequence[Finding], base: Sequence[Finding], passes: Sequence[tuple[Key, Key]]
-) -> tuple[dict[int, int], int]:
-    """{place in `head`: place in `base`} of findings that are alike, one for one, and how many failures of `base` have none."""
+) -> tuple[dict[int, int], tuple[Finding, ...]]:
+    """{place in `head`: place in `base`} of findings that are alike, one for one, and the failures of `base` that have none."""
     open_head = [place for place, finding in enumerate(head) if finding.status in _KEPT]
     open_base = [place for place, finding in enumerate(base) if finding.status in _KEPT]
     known: dict[int, int] = {}
@@ -107,7 +112,7 @@ def _match(
                 taken.add(known[place])
         open_head = [place for place in open_head if place not in known]
         open_base = [place for place in open_base if place not in taken]
-    return known, sum(base[place].status is Status.FAIL for place in open_base)
+    return known, tuple(base[place] for place in open_base if base[place].status is Status.FAIL)
 
 
 def _print(finding: Finding) -> str | None:

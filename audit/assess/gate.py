@@ -33,6 +33,8 @@ class Gate(msgspec.Struct, frozen=True):
 
     passed: bool
     blocking: tuple[Finding, ...] = ()
+    fail_on: FailOn = FailOn.CRITICAL
+    scope: Scope = Scope.ALL
 
     @property
     def exit_code(self) -> int:
@@ -52,4 +54,4 @@ def gate(findings: Iterable[Finding], fail_on: FailOn, scope: Scope) -> Gate:
         and fail_on.reached_by(finding.severity)
         and (scope is Scope.ALL or finding.new is not False)
     )
-    return Gate(not blocking, blocking)
+    return Gate(not blocking, blocking, fail_on, scope)

@@ -109,6 +109,16 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fixed: int | None = None
 
 
+class Baseline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The earlier state that was compared with: what it was named by, its score and risk, and its failures that are gone now."""
+
+    name: str
+    commit: str | None
+    score: float
+    risk: str
+    fixed: tuple[Finding, ...] = ()
+
+
 class Coverage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the audit looked at: all files of the snapshot, those parsed whole, in part, or left out, and why."""
 
@@ -140,3 +150,4 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     insights: tuple[str, ...]
     summary: Summary
     coverage: Coverage
+    baseline: Baseline | None = None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import audit as package
-from audit.assess.baseline import Comparison, compare
+from audit.assess.baseline import compare
 from audit.assess.errors import DocumentError
 from audit.assess.gate import FailOn
 from audit.assess.insights import insights
@@ -18,7 +18,7 @@ from audit.assess.risk import risk
 from audit.assess.score import dimensions, overall
 from audit.assess.suppression import suppress
 from audit.documents.finding import Finding, Severity, Status
-from audit.documents.report import SCHEMA_VERSION, Report, Summary, Tool
+from audit.documents.report import SCHEMA_VERSION, Baseline, Dimensions, Report, Summary, Tool
 from audit.engine.assessment import Assessment, Inquiry, assess
 from audit.engine.options import HIGHEST_LEVEL, Audited, Effects, Options
 from audit.facts.cache import FactCache, default_folder
@@ -33,12 +33,12 @@ TOOL = "ml-audit"
 
 
 class _Outcome(msgspec.Struct, frozen=True):
-    """The findings as they are reported. `new` and `fixed`: counts against a baseline, None where there is none;
-    `note`: what they were compared with."""
+    """The findings as they are reported. `new`: how many a baseline does not have, None where there is none; `note`: what they were
+    compared with."""
 
     findings: tuple[Finding, ...]
     new: int | None = None
-    fixed: int | None = None
+    baseline: Baseline | None = None
     note: str = ""
 
 
@@ -122,18 +122,21 @@ def _compared(work: _Work, snapshot: Snapshot, findings: tuple[Finding, ...]) ->
 
     blobs = _blobs(snapshot)
     if file := report_file(name):
-        report = read_report(file)
-        refuse_itself(name, report.commit, snapshot)
-        return _outcome(
-            compare(findings, report.findings, head_blobs=blobs, base_blobs=None),
-            f"Compared with the report {file.name}.",
-        )
+        before = read_report(file)
+        refuse_itself(name, before.commit, snapshot)
+        done = compare(findings, before.findings, head_blobs=blobs, base_blobs=None)
+        baseline = Baseline(file.name, before.commit, before.score, before.risk, done.gone)
+        return _Outcome(done.findings, done.new, baseline, f"Compared with the report {file.name}.")
     target, note = base_target(work.options.target, name, snapshot, work.effects)
     work.effects.step(f"Reading the baseline {name}")
     with open_snapshot(target, environ=work.effects.environ, progress=work.effects.step) as base:
-        refuse_itself(name, base.git.commit if base.git else None, snapshot)
-        found = _suppressed(assess(base, work.inquiry, work.kept), _config_of_baseline(base))
-        return _outcome(compare(findings, found, head_blobs=blobs, base_blobs=_blobs(base)), note)
+        commit = base.git.commit if base.git else None
+        refuse_itself(name, commit, snapshot)
+        found = _suppressed(assessed := assess(base, work.inquiry, work.kept), _config_of_baseline(base))
+        done = compare(findings, found, head_blobs=blobs, base_blobs=_blobs(base))
+        score = overall(_dimensions(found, assessed))
+        baseline = Baseline(name, commit, score, risk(score, found), done.gone)
+        return _Outcome(done.findings, done.new, baseline, note)
 
 
 def _config_of_baseline(base: Snapshot) -> "Config | None":
@@ -143,17 +146,13 @@ def _config_of_baseline(base: Snapshot) -> "Config | None":
     return None
 
 
-def _outcome(comparison: Comparison, note: str) -> _Outcome:
-    return _Outcome(comparison.findings, comparison.new, comparison.fixed, note)
-
-
 def _blobs(snapshot: Snapshot) -> dict[str, str]:
     return {entry.path: entry.blob for entry in snapshot.entries if entry.kind is EntryKind.FILE}
 
 
 def _report(snapshot: Snapshot, assessment: Assessment, outcome: _Outcome, inquiry: Inquiry) -> Report:
     findings = outcome.findings
-    parts = dimensions(findings, {name: rule.cost for name, rule in assessment.rules.items()})
+    parts = _dimensions(findings, assessment)
     score = overall(parts)
     coverage = assessment.coverage
     if outcome.note:
@@ -177,7 +176,12 @@ def _report(snapshot: Snapshot, assessment: Assessment, outcome: _Outcome, inqui
         insights=insights(parts, findings, assessment.signals, assessment.texts),
         summary=_summary(outcome),
         coverage=coverage,
+        baseline=outcome.baseline,
     )
+
+
+def _dimensions(findings: Sequence[Finding], assessment: Assessment) -> Dimensions:
+    return dimensions(findings, {name: rule.cost for name, rule in assessment.rules.items()})
 
 
 def _summary(outcome: _Outcome) -> Summary:
@@ -192,5 +196,5 @@ def _summary(outcome: _Outcome) -> Summary:
         not_checked=by_status[Status.NOT_CHECKED],
         suppressed=by_status[Status.SUPPRESSED],
         new=outcome.new,
-        fixed=outcome.fixed,
+        fixed=None if outcome.baseline is None else len(outcome.baseline.fixed),
     )

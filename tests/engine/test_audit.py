@@ -240,6 +240,24 @@ class TestBaseline:
         assert {f.fingerprint for f in by_file.findings if f.new} == {
             f.fingerprint for f in by_ref.findings if f.new
         }
+        for compared, name in ((by_file, "earlier.json"), (by_ref, "main")):
+            assert compared.baseline is not None
+            assert compared.baseline.name == name
+            assert (compared.baseline.commit, compared.baseline.score, compared.baseline.risk) == (
+                base.commit,
+                base.score,
+                base.risk,
+            )
+        assert by_ref.baseline.fixed == by_file.baseline.fixed
+
+    def test_what_the_branch_mended_is_told(self, trainer, tmp_path):
+        git(trainer, "switch", "-q", "-c", "topic")
+        write(trainer, {"CITATION.cff": 'cff-version: 1.2.0\ntitle: T\nmessage: "Cite it."\n'})
+        commit(trainer)
+        report = report_of(trainer, tmp_path, baseline="main")
+        assert report.baseline is not None
+        assert [f.rule for f in report.baseline.fixed] == ["documentation.citation"]
+        assert report.summary.fixed == 1
 
     def test_moved_lines_and_a_renamed_file_bring_nothing_new(self, trainer, tmp_path):
         git(trainer, "switch", "-q", "-c", "topic")

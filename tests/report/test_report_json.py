@@ -12,6 +12,7 @@ from . import samples
 KEYS = [
     "schema_version", "tool", "repository", "commit", "level", "generated_at", "score", "risk", "dimensions",
     "analysis", "quality", "patterns", "signals", "profiles", "findings", "insights", "summary", "coverage",
+    "baseline",
 ]  # fmt: skip
 
 
