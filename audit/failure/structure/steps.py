@@ -61,7 +61,12 @@ _BEGIN = (
     (re.compile(r"section_start:\d+:(?P<name>[\w.-]+)"), False),
     (re.compile(r"\[Pipeline\] \{ \((?P<name>[^)]+)\)"), False),
     (re.compile(r"(?:~~~|---|\+\+\+) :?(?P<name>(?:[\w-]+: )?[A-Z:].+)"), False),
-    (re.compile(r"(?P<name>Post job cleanup|Cleaning up orphan processes|Post Run .+|Running after_script)"), True),
+    (
+        re.compile(
+            r"(?P<name>Post job cleanup|Cleaning up orphan processes|Post Run .+|Running after_script)"
+        ),
+        True,
+    ),
 )
 _TEARDOWN = re.compile(
     r"(?:after_script|upload_artifacts|cleanup|archive_cache|Post (?:Run|Actions|job)|Declarative: Post|Post Actions|Complete job|Finalize|Cleaning up|"
@@ -69,12 +74,16 @@ _TEARDOWN = re.compile(
     re.IGNORECASE,
 )
 _COMMAND = re.compile(r"(?:\$|\+{1,2}) (?P<command>[\w./~\"'{(\[].*)")
-_GHA_FAILED = re.compile(r"##\[error\](?:Process completed with exit code (\d+)|(?:Bash|PowerShell|Cmd\.exe) exited with code '?(\d+)'?)")
+_GHA_FAILED = re.compile(
+    r"##\[error\](?:Process completed with exit code (\d+)|(?:Bash|PowerShell|Cmd\.exe) exited with code '?(\d+)'?)"
+)
 _CANCELLED = re.compile(
     r"##\[error\]The (?:operation was canceled|job was canceled|strategy configuration was canceled|runner has received a shutdown)|"
     r"^ERROR: Job failed: canceled|^Finished: ABORTED|^The job was canceled because|# Received cancellation signal"
 )
-_GOOD = re.compile(r"^(?:Job succeeded|Finished: SUCCESS|Build step .* marked build as SUCCESS|CI build succeeded)\b|^🎉|##\[section\]Finishing: (?:Job|Finalize)")
+_GOOD = re.compile(
+    r"^(?:Job succeeded|Finished: SUCCESS|Build step .* marked build as SUCCESS|CI build succeeded)\b|^🎉|##\[section\]Finishing: (?:Job|Finalize)"
+)
 _BAD = re.compile(
     r"^(?:ERROR: Job failed|ERROR: script returned exit code|Finished: (?:FAILURE|UNSTABLE)|🚨 Error: The command exited|"
     r"Error: The command exited with status [1-9]|Exited with code exit status [1-9]|The command \".*\" exited with [1-9]|Build failed|FATAL: )"
@@ -156,7 +165,11 @@ def _steps(source: str, job: str | None, named: str | None, lines: Iterable[Line
 
 def _shows_commands(current: _Draft, line: Line) -> bool:
     """Whether `$ cmd` is an echoed command here: never inside a GitHub step, whose script is listed beforehand."""
-    return not current.command.startswith(("actions/",)) and not line.text.startswith("+++ ") and Kind.TEST not in line.kinds
+    return (
+        not current.command.startswith(("actions/",))
+        and not line.text.startswith("+++ ")
+        and Kind.TEST not in line.kinds
+    )
 
 
 def _begins(line: Line) -> tuple[str, bool] | None:
@@ -227,7 +240,9 @@ def _last_word(steps: list[Step]) -> tuple[Conclusion, Line | None, int | None]:
 
 def _blamed(steps: list[Step], end: Line, code: int | None) -> list[Step]:
     """The job failed and no step says so: runners stop at the first failing command, so it is the last before teardown."""
-    skipped = {match["name"] for step in steps for line in step.lines if (match := _SKIPPED_STAGE.search(line.text))}
+    skipped = {
+        match["name"] for step in steps for line in step.lines if (match := _SKIPPED_STAGE.search(line.text))
+    }
     candidates = [
         index
         for index, step in enumerate(steps)
@@ -236,14 +251,20 @@ def _blamed(steps: list[Step], end: Line, code: int | None) -> list[Step]:
     with_command = [index for index in candidates if steps[index].command]
     chosen = (with_command or candidates or [len(steps) - 1])[-1]
     return [
-        msgspec.structs.replace(step, conclusion=Conclusion.FAILURE, exit_code=code, end=end) if index == chosen else step
+        msgspec.structs.replace(step, conclusion=Conclusion.FAILURE, exit_code=code, end=end)
+        if index == chosen
+        else step
         for index, step in enumerate(steps)
     ]
 
 
 def _earlier_went_well(steps: list[Step]) -> list[Step]:
     """A step that ran before a failed one and reports nothing has succeeded: a runner stops at the first failure."""
-    failing = [index for index, step in enumerate(steps) if step.conclusion is Conclusion.FAILURE and not step.teardown]
+    failing = [
+        index
+        for index, step in enumerate(steps)
+        if step.conclusion is Conclusion.FAILURE and not step.teardown
+    ]
     first = failing[0] if failing else len(steps)
     return [
         msgspec.structs.replace(step, conclusion=Conclusion.SUCCESS)

@@ -1,0 +1,202 @@
+"""Exceptions as Python prints them: tracebacks, their chains, and those quoted inside another process's report.
+
+One stream (rank, worker) at a time: interleaved streams are told apart before a traceback is read.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from audit.failure.model import Line
+
+
+class Relation(StrEnum):
+    """What an exception is to the one printed before it."""
+
+    FIRST = "first"
+    CONTEXT = "context"  # "During handling of the above exception, another exception occurred"
+    DIRECT = "direct"  # "The above exception was the direct cause of the following exception"
+    QUOTED = "quoted"  # the text of another process's or thread's exception, printed inside this one
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """One frame: the file as printed, its line, the function."""
+
+    path: str
+    line: int
+    function: str
+
+
+class Raised(msgspec.Struct, frozen=True):
+    """One exception. `kind`: its dotted type as printed, `message`: its first line. `line`: the log line that names it."""
+
+    kind: str
+    message: str
+    line: Line
+    frames: tuple[Frame, ...] = ()
+    relation: Relation = Relation.FIRST
+
+
+class Traceback(msgspec.Struct, frozen=True):
+    """A traceback with its whole chain, in the order printed. `first`, `last`: line numbers of its text."""
+
+    links: tuple[Raised, ...]
+    first: int
+    last: int
+    logged: bool = False
+
+    @property
+    def source(self) -> str:
+        """The log it stands in."""
+        return self.links[0].line.source
+
+
+HEADER = re.compile(
+    r"(?P<indent>[\s|]*)(?P<original>Original )?Traceback \(most recent call last\):\s*$|(?P<plus>[\s|]*)\+ Exception Group Traceback \(most recent call last\):"
+)
+_FRAME = re.compile(
+    r'[\s|]*File "(?P<path>[^"]{1,500})", line (?P<line>\d{1,7})(?:, in (?P<function>.{1,200}))?'
+)
+EXCEPTION = re.compile(r"(?P<kind>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Za-z_]\w{1,80})(?:: ?(?P<message>.*))?$")
+NAMED = re.compile(
+    r"(?P<kind>(?:[A-Za-z_]\w{0,60}\.){0,8}(?:[A-Z]\w{0,60}(?:Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|Expired)|(?:[a-z_]\w{0,40}\.){1,6}[A-Z]\w{1,60}|StopIteration|Empty|OutOfMemoryError))"
+    r"(?::(?: (?P<message>.*))?|\s*)$"
+)
+_CONTEXT = "During handling of the above exception, another exception occurred"
+_DIRECT = "The above exception was the direct cause of the following exception"
+_MARGIN = re.compile(r"[\s|]*")
+_LEVEL = re.compile(r"\b(?:ERROR|WARNING|WARN|EXCEPTION|CRITICAL|INFO)\b|^E\d{4} ")
+_FAR = 60
+"""Lines between two links of a chain, or from the last frame to the exception's own line: more is another text."""
+
+
+def tracebacks(lines: Sequence[Line]) -> list[Traceback]:
+    """All tracebacks of one stream's lines, in order."""
+    found: list[Traceback] = []
+    index = 0
+    links: list[Raised] = []
+    first = 0
+    relation = Relation.FIRST
+    while index < len(lines):
+        text = lines[index].text
+        if _CONTEXT in text or _DIRECT in text:
+            relation = Relation.CONTEXT if _CONTEXT in text else Relation.DIRECT
+            if not links and (before := _above(lines, index)) is not None:
+                links, first = [before], before.line.number
+            index += 1
+            continue
+        header = HEADER.match(text)
+        if header is None:
+            index += 1
+            continue
+        quoted = bool(header["original"]) or _inside(links, lines, index, relation)
+        if links and relation is Relation.FIRST and not quoted:
+            found.append(_closed(links, first, lines, index))
+            links = []
+        if not links:
+            first = lines[index].number
+        raised, index = _raised(
+            lines, index, Relation.QUOTED if quoted else relation if links else Relation.FIRST
+        )
+        if raised is not None:
+            links.append(raised)
+        relation = Relation.FIRST
+    if links:
+        found.append(_closed(links, first, lines, len(lines)))
+    return found
+
+
+def _closed(links: list[Raised], first: int, lines: Sequence[Line], index: int) -> Traceback:
+    logged = False
+    for line in lines:
+        if line.number >= first:
+            break
+        logged = line.number >= first - 2 and bool(_LEVEL.search(line.text[:120]))
+    return Traceback(tuple(links), first, links[-1].line.number, logged)
+
+
+def _inside(links: list[Raised], lines: Sequence[Line], index: int, relation: Relation) -> bool:
+    """Whether this header stands in the message of the exception just read: a worker's traceback that its parent prints."""
+    if not links or relation is not Relation.FIRST:
+        return False
+    before = links[-1].line
+    if lines[index].number - before.number > 6:
+        return False
+    return bool(_QUOTES.search(before.text)) or any(
+        _QUOTES.search(line.text) for line in lines[max(0, index - 4) : index] if line.number > before.number
+    )
+
+
+_QUOTES = re.compile(
+    r"in DataLoader worker process|-- Process \d+ terminated|ProcessRaisedException|RayTaskError|RemoteTraceback|Original Traceback|"
+    r"RemoteError|WorkerException|Caught \w+ in|ray::|CellExecutionError"
+)
+
+
+def _above(lines: Sequence[Line], index: int) -> Raised | None:
+    """The exception that a chain's sentence speaks of where it was printed without its traceback."""
+    for line in reversed(lines[max(0, index - 25) : index]):
+        if found := NAMED.match(line.text):
+            return Raised(found["kind"], (found["message"] or "").strip(), line)
+    return None
+
+
+def _raised(lines: Sequence[Line], index: int, relation: Relation) -> tuple[Raised | None, int]:
+    """The exception whose header stands at `index`, and the index after its line."""
+    margin = _margin(lines[index].text)
+    frames: list[Frame] = []
+    at = index + 1
+    while at < len(lines) and lines[at].number - lines[index].number <= 400 + _FAR:
+        text = lines[at].text
+        if frame := _FRAME.match(text):
+            frames.append(Frame(frame["path"], int(frame["line"]), frame["function"] or ""))
+        elif HEADER.match(text):
+            return None, at
+        elif (
+            text.strip(" |")
+            and _margin(text) <= margin
+            and not text.lstrip(" |").startswith(("[Previous line repeated", "..."))
+        ):
+            body = text[_MARGIN.match(text).end() :]  # type: ignore[union-attr]
+            named = EXCEPTION.match(body)
+            if named is not None:
+                return Raised(
+                    named["kind"], (named["message"] or "").strip(), lines[at], tuple(frames), relation
+                ), at + 1
+            if frames and not body.startswith(("+-", "~", "^")):
+                return None, at
+        at += 1
+    return None, at
+
+
+def _margin(text: str) -> int:
+    found = _MARGIN.match(text)
+    return found.end() if found else 0
+
+
+PROBES = (
+    "KeyError",
+    "ImportError",
+    "ModuleNotFoundError",
+    "AttributeError",
+    "StopIteration",
+    "IndexError",
+    "LookupError",
+    "NotImplementedError",
+)
+"""Exceptions that code raises to find out which way to go: what is raised while one is handled is the failure."""
+
+
+def root_of(links: Sequence[Raised]) -> Raised:
+    """The link that names the cause: the quoted inner exception, of explicit chains the first, of implicit ones the first unless a probe."""
+    quoted = [link for link in links if link.relation is Relation.QUOTED]
+    if quoted:
+        return quoted[-1]
+    root = links[-1]
+    for before, after in zip(reversed(links[:-1]), reversed(links[1:]), strict=True):
+        if after.relation is Relation.CONTEXT and before.kind.rpartition(".")[2] in PROBES:
+            break
+        root = before
+    return root
