@@ -20,6 +20,7 @@ from audit.cli.main import COMMANDS, PROGRAM, cli
 from audit.cli.schema_command import NAMES, schema_text
 from audit.rules.catalogue import RULES
 from audit.rules.rule import Rule
+from tools import action_files
 
 ROOT = Path(__file__).resolve().parent.parent
 RULE_PAGES = ROOT / "docs" / "rules"
@@ -39,11 +40,14 @@ def documents() -> Iterator[tuple[Path, str]]:
     yield ROOT / "docs" / "cli.md", command_reference()
     for name in NAMES:
         yield ROOT / "schemas" / f"{name}.schema.json", schema_text(name)
-    readme = ROOT / "README.md"
-    yield (
-        readme,
-        _BLOCK.sub(lambda match: f"{match[1]}{BLOCKS[match[2]]()}{match[4]}", readme.read_text("utf-8")),
-    )
+    yield ROOT / "schemas" / "action-inputs.json", action_files.schema()
+    yield ROOT / "action.yml", action_files.container_action()
+    yield ROOT / "composite" / "action.yml", action_files.composite_action(ROOT)
+    for written in WRITTEN:
+        yield (
+            written,
+            _BLOCK.sub(lambda match: f"{match[1]}{BLOCKS[match[2]]()}{match[4]}", written.read_text("utf-8")),
+        )
 
 
 def rule_index() -> str:
@@ -143,7 +147,15 @@ def exit_code_block() -> str:
     return f"| code | meaning |\n|---|---|\n{rows}\n"
 
 
-BLOCKS = {"help": help_block, "score": score_block, "exit-codes": exit_code_block}
+BLOCKS = {
+    "help": help_block,
+    "score": score_block,
+    "exit-codes": exit_code_block,
+    "action-inputs": action_files.input_table,
+    "action-outputs": action_files.output_table,
+}
+WRITTEN = (ROOT / "README.md", ROOT / "docs" / "action.md")
+"""Documents that people write, with blocks that are generated."""
 
 
 def stale() -> list[Path]:
