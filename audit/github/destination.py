@@ -54,6 +54,8 @@ class Destination(msgspec.Struct, frozen=True):
     comment_key: str
     token: Token
     ca_bundle: Path | None = None
+    path_prefix: str = ""
+    """Where the audited folder lies in the repository, "" for its root: the report's paths are relative to it."""
     base_ref: str | None = None
     """The branch or commit that template overrides are read from; never one that a fork can write to. None: our own templates."""
 
@@ -96,10 +98,12 @@ def _say(line: str) -> None:
 
 class Effects(msgspec.Struct, frozen=True):
     """The world outside, for publishing. `now`: seconds of a clock that never goes back; `sleep`: waits that many; `say`: one line of
-    the step's log, where the runner looks for workflow commands; `nonce`: a fresh random word; `wall`: seconds since 1970."""
+    the step's log, where the runner looks for workflow commands; `nonce`: a fresh random word; `wall`: seconds since 1970; `timeout`:
+    seconds that one socket operation may take."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     say: Callable[[str], None] = _say
     nonce: Callable[[], str] = lambda: secrets.token_hex(16)
     wall: Callable[[], float] = time.time
+    timeout: float = 15.0
