@@ -216,10 +216,9 @@ class Inputs(BaseModel):
 GIVEN = {"github-token": "${{ github.token }}"}
 """Defaults that the workflow fills in before the action starts."""
 
-NOT_YET: Mapping[str, str] = {
-    name: "the failure verdict"
-    for name in ("fail-on-verdict", "logs", "run-id", "metrics", "golden", "claims")
-} | {"fail-on-drift": "drift", "lock": "the lock"}
+NOT_YET: Mapping[str, str] = dict.fromkeys(
+    ("fail-on-verdict", "logs", "run-id", "metrics", "golden", "claims"), "the failure verdict"
+) | {"fail-on-drift": "drift", "lock": "the lock"}
 """Inputs of what this version does not do yet: setting one is an error, since a gate that silently never closes would be worse."""
 
 OUTPUTS: Mapping[str, str] = {
