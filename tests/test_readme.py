@@ -69,7 +69,7 @@ def test_other_commands_are_make_or_name_a_repository_on_github():
 
 
 def test_the_configuration_is_valid_and_names_rules_that_exist():
-    [text] = fences("yaml")
+    [text] = [text for text in fences("yaml") if "\njobs:\n" not in text]  # the rest are workflows: test_workflows.py
     for ignore in parse_config(text.encode()).ignore:
         assert any(names_rule(ignore.rule, rule.id) for rule in RULES), ignore.rule
 
