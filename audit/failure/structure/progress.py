@@ -1,0 +1,46 @@
+"""Signs of life: lines that a program only prints while its work goes on, and what they say of how far it came."""
+
+import re
+
+from audit.failure.model import Kind, Line
+
+_STEP = re.compile(
+    r"(?:^|[\s\[(|,{'\"])(?:step|iter(?:ation)?|epoch|global_step|batch|update|episode|round|trial|Train Epoch|Epoch)s?['\"]?\s?[:=#]?\s{0,8}\[?\(?\d+(?:\s?/\s{0,8}\d+)?",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[:= ]\s?-?(?:\d+\.\d|\d+e[-+]?\d|nan\b|inf\b|\d+/\d+)", re.IGNORECASE)
+_BAR = re.compile(r"\d{1,3}%\|[^|]{0,200}\| ?\d+|\d+/\d+ \[[=>. ]{5,}\]|\d+/\d+ \[\d\d:\d\d")
+_DICT = re.compile(r"\{'(?:eval_)?loss':|\{'train_runtime'")
+_INFO = re.compile(
+    r"^(?:\S{1,40} ){0,3}\[?(?:INFO|DEBUG)\]?[\s:|]|^\[[\d ,:.-]{8,30}\]\[[\w.]+\]\[INFO\]|^I\d{4} \d\d:|^INFO[:\s]"
+)
+_GOOD = re.compile(
+    r"^(?:Successfully |Installing collected|Saved |Saving |saved |Loading |Loaded |\s*ok$|done\b|Done\b|Finished |finished |Completed |completed |All .{1,40} (?:passed|done)|\d+ passed)|\b(?:fits|recovered|resumed|resuming|succeeded|successful(?:ly)?|continuing)\b"
+)
+TOTAL = re.compile(
+    r"(?:step|iter(?:ation)?|epoch|global_step|update|episode)s?\s?[:=]?\s{0,8}\[?\(?(?P<step>\d{1,9})\s?(?:/|of)\s{0,8}(?P<total>\d{1,9})\b",
+    re.IGNORECASE,
+)
+
+
+def metric_line(text: str) -> bool:
+    """A training or evaluation line: a step with a number, a progress bar, a Trainer's dictionary."""
+    return bool((_STEP.search(text) and _NUMBER.search(text)) or _BAR.search(text) or _DICT.search(text))
+
+
+def alive(line: Line) -> bool:
+    """Whether the program that wrote the line was at work: training, testing, downloading, reporting success."""
+    text = line.text
+    if (
+        not text
+        or text[0] in " \t"
+        and not line.kinds & {Kind.METRIC, Kind.PASSED}
+        and "%|" not in text
+        and "iteration" not in text
+    ):
+        return False
+    if line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.DUMP, Kind.TRACEBACK, Kind.EXCEPTION}:
+        return False
+    if text.endswith(" PASSED") or " PASSED " in text[-24:]:
+        return True
+    return metric_line(text) or bool(_INFO.search(text[:120])) or bool(_GOOD.search(text[:160]))
