@@ -1,0 +1,187 @@
+"""What category an exception or a failed check belongs to: by its signature, by the comparison it states, by its type."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from audit.documents.verdict import Category
+from audit.failure.cause.candidate import Strength
+from audit.failure.cause.scene import category_of
+from audit.failure.model import Hit
+from audit.failure.structure.comparison import Comparison, Subject, comparison, too_tight
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What a line was found to be. `sure`: nothing else fits."""
+
+    signature: str
+    category: Category | None
+    strength: Strength
+    hit: Hit | None = None
+    comparison: Comparison | None = None
+    sure: bool = False
+    why: str = ""
+
+
+_STRUCTURAL = frozenset(
+    {
+        "uncaught_exception",
+        "assertion_failed",
+        "comparison_failed",
+        "numeric_mismatch",
+        "pytest_failed_line",
+        "pytest_error_line",
+        "pytest_block_header",
+        "collection_error",
+        "unittest_failed_line",
+        "step_exit_code",
+        "warning_line",
+    }
+)
+"""Signatures that say that something failed, in a form that many failures share."""
+_GATES = frozenset(
+    {
+        "throughput_gate",
+        "accuracy_below_threshold",
+        "performance_gate",
+        "memory_gate",
+        "parity_gate",
+        "numpy_not_close",
+        "arrays_not_equal",
+        "chex_assertion",
+        "golden_value_mismatch",
+        "mismatched_elements",
+        "greatest_difference",
+    }
+)
+"""Signatures of checks on numbers: what the number is of decides."""
+_ORDER = {"root": 0, "confirming": 1, "cascade": 2}
+
+_INFRA = frozenset(
+    "ConnectionError ConnectionResetError ConnectionRefusedError ConnectionAbortedError TimeoutError ReadTimeout ConnectTimeout ReadTimeoutError "
+    "ConnectTimeoutError SSLError ProxyError NewConnectionError MaxRetryError ServiceUnavailable InternalServerError RemoteDisconnected IncompleteRead "
+    "ChunkedEncodingError MemoryError OutOfMemoryError ResourceExhaustedError gaierror APIConnectionError APITimeoutError RateLimitError".split()
+)
+_DATA = frozenset(
+    "FileNotFoundError NotADirectoryError IsADirectoryError PermissionError ModuleNotFoundError UnicodeDecodeError JSONDecodeError ParserError ScannerError "
+    "ParseError EmptyDataError ValidationError MissingMandatoryValue ConfigAttributeError ConfigKeyError UsageError AuthenticationError BadZipFile "
+    "UnpicklingError GatedRepoError RepositoryNotFoundError RevisionNotFoundError EntryNotFoundError DatasetNotFoundError ArrowInvalid CastError "
+    "TOMLDecodeError YAMLError ArgumentError BadParameter NoSuchOption VersionConflict DistributionNotFound PackageNotFoundError SchemaError "
+    "InterpolationKeyError UnidentifiedImageError NoCredentialsError CommandNotFound HydraException MissingConfigException OverrideParseException "
+    "ConfigCompositionException KaggleApiHTTPError EnvironmentVariableError".split()
+)
+_CASCADE = frozenset(
+    "CalledProcessError ChildFailedError ProcessExitedException ProcessRaisedException BrokenProcessPool RayActorError ActorDiedError EngineDeadError "
+    "WorkerCrashedError BrokenPipeError DistStoreError RendezvousTimeoutError RendezvousConnectionError RendezvousClosedError SignalException "
+    "CellExecutionError DeadKernelError TaskCancelledError CancelledError".split()
+)
+_CONFIG_TYPE = re.compile(r"(?:Config|Configuration|Settings|Schema|Dataset|Data|Tokenizer|Credential|Auth|Checksum|Hash)\w*(?:Error|Exception)$")
+_DATA_FILE = re.compile(r"[\w./-]{1,200}\.(?:jsonl?|csv|tsv|parquet|arrow|tfrecords?|npz|npy|h5|hdf5|zarr|yaml|yml|toml|ini|cfg|pt|pth|bin|safetensors|txt|tar|gz|zst|lmdb|pkl|wav|flac|mp3|jpe?g|png|idx)(?:\b|[:,'\"])")
+_PLACE = re.compile(r"\.(?:jsonl?|csv|tsv|parquet|arrow|txt|yaml|yml|tfrecords?|npz)[:'\", ]{1,3}(?:line |row |record |index |entry |sample )?\d+")
+_DATA_WORDS = re.compile(
+    r"\b(?:label|column|columns|shard|record|row|rows|samples?|dataset|schema|vocab(?:ulary)?|tokeni[sz]er|checksum|sha256|md5|feature|features|annotation|manifest|split|class(?:es)?|num_classes|"
+    r"duplicate|leak(?:age)?|corrupt(?:ed)?|truncated|missing values?|null|non-finite (?:cells?|values?|features?|inputs?))\b",
+    re.IGNORECASE,
+)
+_CONFIG_WORDS = re.compile(
+    r"\b(?:config(?:uration)?|unknown (?:key|option|field|argument|setting|optimi[sz]er|scheduler|model|preset|dataset|backend)|invalid (?:value|choice|setting|option)|must be one of|is not a valid|unrecognized|override|"
+    r"environment variable|env var|not set|api[ _-]?key|credentials?|token|must be (?:divisible|a multiple)|not divisible|requires --|hyper-?parameter|yaml)\b",
+    re.IGNORECASE,
+)
+_DATA_MODULE = re.compile(r"(?:^|/)(?:\w*(?:data|dataset|loader|preprocess|tokeni[sz]\w*|schema|manifest|corpus|config|settings|options|args|cli)\w*)(?:/|\.py$)", re.IGNORECASE)
+_HTTP = re.compile(r"\b(?P<code>4\d\d|5\d\d)\b[^\n]{0,40}\b(?:Client|Server)? ?(?:Error|error|Unauthorized|Forbidden|Not Found|Gateway|Too Many|Unavailable)|(?:HTTP|status)[ a-z:=]{0,12}(?P<code2>4\d\d|5\d\d)\b", re.IGNORECASE)
+_GOLDEN = re.compile(r"\b(?:golden|baseline|reference run|at step \d|epoch \d|iteration \d|main branch|previous run)\b", re.IGNORECASE)
+_DETERMINISM = re.compile(r"bit-?wise|bit-?identical|determinis|reproducib|exact(?:ly)? (?:match|equal)|same seed", re.IGNORECASE)
+_OS_CODES = {28: Category.INFRA_RUNTIME, 122: Category.INFRA_RUNTIME, 5: Category.INFRA_RUNTIME, 116: Category.INFRA_RUNTIME, 107: Category.INFRA_RUNTIME}
+_OS_CODES |= {98: Category.INFRA_RUNTIME, 104: Category.INFRA_RUNTIME, 110: Category.INFRA_RUNTIME, 111: Category.INFRA_RUNTIME, 113: Category.INFRA_RUNTIME}
+_OS_CODES |= {2: Category.DATA_CONFIG, 13: Category.DATA_CONFIG, 24: Category.DATA_CONFIG, 30: Category.INFRA_RUNTIME, 12: Category.INFRA_RUNTIME}
+_ERRNO = re.compile(r"\[Errno (\d{1,3})\]")
+
+
+def best_hit(hits: Sequence[Hit]) -> Hit | None:
+    """The hit that says most: known roots first, of them one that decides a category, then in the catalogue's order."""
+    named = [hit for hit in hits if hit.signature.id not in _STRUCTURAL and hit.signature.role in _ORDER]
+    return min(named, key=lambda hit: (_ORDER[hit.signature.role], hit.signature.category == "by_context"), default=None)
+
+
+def judge(kind: str, message: str, hits: Sequence[Hit], *, context: str = "", place: str = "", extra: str = "") -> Judged:
+    """An exception (`kind`, `message`) or a failed check (`kind` ""). `context`: the test's or step's name; `place`: the innermost
+    file of the repository in its traceback; `extra`: further lines of its text.
+    """
+    hit = best_hit(hits)
+    name = kind.rpartition(".")[2]
+    if hit is not None and hit.signature.role == "root" and hit.signature.id not in _GATES and hit.signature.category != "by_context":
+        return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit, sure=True)
+    if name in _CASCADE or (hit is not None and hit.signature.role == "cascade"):
+        signature = hit.signature.name if hit is not None else _snake(name)
+        return Judged(signature, category_of(hit.signature.category) if hit else None, Strength.CASCADE, hit)
+    if name in ("", "AssertionError", "Failed", "ValueError", "SystemExit", "RuntimeError", "Exception", "FloatingPointError") and (
+        (checked := comparison(message, context)) is not None and (name in ("", "AssertionError", "Failed", "SystemExit") or checked.strength >= 2)
+    ):
+        judged = _check(checked, name, message + " " + extra, hit, context=context)
+        if judged is not None:
+            return judged
+    if hit is not None and hit.signature.role == "root":
+        return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit)
+    return _by_type(name, message, hit, context=context, place=place)
+
+
+def _check(found: Comparison, name: str, text: str, hit: Hit | None, *, context: str) -> Judged | None:
+    """A failed check, by what it looks at."""
+    signature = hit.signature.name if hit is not None else f"{found.subject.value}_gate"
+    equal = found.operator in ("==", "!=") or found.word == "not close"
+    match found.subject:
+        case _ if too_tight(found):
+            return Judged("tolerance_too_tight", Category.METRIC_POLICY, Strength.NAMED, hit, found, why="The error is within what float32 resolution and another order of summation give.")
+        case Subject.PERFORMANCE | Subject.MEMORY | Subject.POLICY:
+            return Judged(signature, Category.METRIC_POLICY, Strength.NAMED, hit, found)
+        case Subject.QUALITY if equal and not _GOLDEN.search(text):
+            return Judged(signature if hit else "numeric_mismatch", Category.CORRECTNESS, Strength.NAMED, hit, found)
+        case Subject.QUALITY:
+            return Judged(signature if hit else "quality_below_limit", Category.ML_REGRESSION, Strength.NAMED, hit, found)
+        case Subject.NUMERICS:
+            return Judged(hit.signature.name if hit else "numeric_mismatch", Category.CORRECTNESS, Strength.NAMED, hit, found)
+        case Subject.FINITE:
+            unit = bool(re.search(r"(?:^|/)tests?/", context)) and not re.search(r"train|fit|run|e2e|convergence", context)
+            return Judged("loss_not_finite", Category.CORRECTNESS if unit else Category.ML_REGRESSION, Strength.NAMED, hit, found)
+    if name == "" or name == "AssertionError" or name == "Failed":
+        data = _is_data(text, context)
+        return Judged("assertion_failed", Category.DATA_CONFIG if data else Category.CORRECTNESS, Strength.GENERIC, hit, found)
+    return None
+
+
+def _is_data(text: str, place: str) -> bool:
+    """Whether a message speaks of data or of settings: a data file with a position in it, or such words from such a module."""
+    if _PLACE.search(text):
+        return True
+    words = _DATA_WORDS.search(text) or _CONFIG_WORDS.search(text)
+    return bool(words and (_DATA_FILE.search(text) or _DATA_MODULE.search(place)))
+
+
+def _by_type(name: str, message: str, hit: Hit | None, *, context: str, place: str) -> Judged:
+    """By the exception's type, where neither a signature nor a comparison decides."""
+    signature = hit.signature.name if hit is not None else _snake(name) if name else "assertion_failed"
+    if code := _ERRNO.search(message):
+        category = _OS_CODES.get(int(code[1]), Category.CORRECTNESS)
+        return Judged(signature, category, Strength.GENERIC, hit)
+    if (http := _HTTP.search(message)) and re.search(r"HTTP|Status|Client|Server|Request|API|url", name + message):
+        status = int(http["code"] or http["code2"])
+        infra = status >= 500 or status in (408, 429)
+        return Judged("http_error", Category.INFRA_RUNTIME if infra else Category.DATA_CONFIG, Strength.NAMED, hit)
+    if name in _INFRA:
+        return Judged(signature, Category.INFRA_RUNTIME, Strength.GENERIC, hit)
+    if name in _DATA or _CONFIG_TYPE.search(name):
+        return Judged(signature, Category.DATA_CONFIG, Strength.GENERIC, hit)
+    if name in ("KeyboardInterrupt", "SystemExit"):
+        return Judged(signature, None, Strength.CASCADE, hit)
+    if name in ("ValueError", "RuntimeError", "KeyError", "AssertionError", "IndexError", "Exception", "OSError", "") and _is_data(message, place or context):
+        return Judged(signature, Category.DATA_CONFIG, Strength.GENERIC, hit)
+    if name == "KeyError" and re.fullmatch(r"'[A-Z][A-Z0-9_]{2,}'", message.strip()):
+        return Judged("environment_variable_missing", Category.DATA_CONFIG, Strength.GENERIC, hit)
+    return Judged(signature, Category.CORRECTNESS, Strength.GENERIC, hit)
+
+
+def _snake(name: str) -> str:
+    """`ZeroDivisionError` as `zero_division_error`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower() or "error"

@@ -1,0 +1,115 @@
+"""Everything the rules look at, arranged: jobs, steps, tests, exceptions by stream, hits by line."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+
+from audit.documents.verdict import Category
+from audit.failure.model import Hit, Line, Reading
+from audit.failure.structure.launcher import Ended, reports
+from audit.failure.structure.progress import alive
+from audit.failure.structure.pytest_report import Session, sessions
+from audit.failure.structure.steps import Conclusion, Job, Step, jobs
+from audit.failure.structure.tracebacks import Traceback, tracebacks
+
+StreamKey = tuple[str, int | None, str | None]
+"""Source, rank, worker: who wrote a line."""
+
+
+class StepView:
+    """One step, with what its lines hold. Each part is worked out when a rule first asks."""
+
+    def __init__(self, step: Step, hits: "HitIndex") -> None:
+        self.step = step
+        self._hits = hits
+
+    @cached_property
+    def hits(self) -> tuple[Hit, ...]:
+        """The signature hits on the step's lines, echoed and quoted text left out."""
+        return tuple(hit for line in self.step.lines for hit in self._hits.on(line) if not hit.discounted)
+
+    @cached_property
+    def streams(self) -> dict[StreamKey, tuple[Line, ...]]:
+        """The step's lines by who wrote them."""
+        grouped: dict[StreamKey, list[Line]] = defaultdict(list)
+        for line in self.step.lines:
+            grouped[stream_of(line)].append(line)
+        return {key: tuple(lines) for key, lines in grouped.items()}
+
+    @cached_property
+    def sessions(self) -> tuple[Session, ...]:
+        """The pytest runs of the step."""
+        return tuple(sessions(self.step.lines))
+
+    @cached_property
+    def tracebacks(self) -> tuple[Traceback, ...]:
+        """All tracebacks, stream by stream."""
+        return tuple(found for lines in self.streams.values() for found in tracebacks(lines))
+
+    @cached_property
+    def ends(self) -> tuple[Ended, ...]:
+        """What launchers report of their processes."""
+        return tuple(reports(self.step.lines))
+
+    @cached_property
+    def alive(self) -> dict[StreamKey, tuple[int, ...]]:
+        """Line numbers of signs of life, by stream."""
+        return {key: tuple(line.number for line in lines if alive(line)) for key, lines in self.streams.items()}
+
+    def alive_after(self, line: Line) -> bool:
+        """Whether the stream of a line was at work after it (and not only another test run or command)."""
+        return any(number > line.number for number in self.alive.get(stream_of(line), ()))
+
+
+class HitIndex:
+    """Hits by the line they stand on."""
+
+    def __init__(self, hits: Sequence[Hit]) -> None:
+        self._by_place: dict[tuple[str, int], list[Hit]] = defaultdict(list)
+        for hit in hits:
+            self._by_place[hit.line.source, hit.line.number].append(hit)
+
+    def on(self, line: Line) -> Sequence[Hit]:
+        """The hits on a line."""
+        return self._by_place.get((line.source, line.number), ())
+
+
+class Scene:
+    """The logs of one failure."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.hits = HitIndex(reading.hits)
+        self.jobs: tuple[Job, ...] = jobs(reading)
+        self._views: dict[int, StepView] = {}
+
+    def view(self, step: Step) -> StepView:
+        """The view of a step, made once."""
+        key = id(step)
+        if key not in self._views:
+            self._views[key] = StepView(step, self.hits)
+        return self._views[key]
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps of all jobs."""
+        return tuple(step for job in self.jobs for step in job.steps)
+
+    def suspects(self, job: Job) -> tuple[Step, ...]:
+        """The steps of a job to look for its cause in: those that failed, or where the log does not say, all that may have."""
+        failed = tuple(step for step in job.steps if step.conclusion is Conclusion.FAILURE and not step.teardown)
+        if failed:
+            return failed
+        if job.conclusion in (Conclusion.SUCCESS,):
+            return ()
+        return tuple(step for step in job.steps if step.conclusion is Conclusion.UNKNOWN and not step.teardown)
+
+
+def stream_of(line: Line) -> StreamKey:
+    """Who wrote a line."""
+    return line.source, line.stream.rank, line.stream.worker
+
+
+def category_of(text: str) -> Category | None:
+    """The catalogue's category, None for one that the surroundings decide."""
+    return None if text == "by_context" else Category(text)
