@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.fakegithub.fixtures import github_contract, github_server
+
+__all__ = ["github_contract", "github_server"]
+
 # On a laptop every run tries new inputs; in CI the same commit gives the same answer twice, on a machine of any speed.
 settings.register_profile("ci", derandomize=True, deadline=None)
 if os.environ.get("CI"):

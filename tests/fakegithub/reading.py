@@ -1,0 +1,222 @@
+"""Endpoints that only read: repository, commits, trees, archives, pull requests, the token's own account."""
+
+import io
+import tarfile
+import zipfile
+from urllib.parse import unquote
+
+from .diffs import FileChange, changes
+from .routing import Answer, Call, error, not_found, route
+from .world import Commit, Pull, Repository
+
+_REPO = "/repos/{owner}/{repo}"
+_MAX_FILES = 3_000
+_MAX_DIFF_FILES = 300
+
+
+@route("GET", _REPO)
+def repository(call: Call) -> Answer:
+    return Answer(200, call.shapes.full_repository(call.repository))
+
+
+def _no_commit(call: Call, ref: str) -> Answer:
+    if not call.repository.commits:
+        return error(409, "Git Repository is empty.")
+    return error(422, f"No commit found for SHA: {ref}")
+
+
+@route("GET", f"{_REPO}/commits/{{ref}}")
+def commit(call: Call) -> Answer:
+    ref = unquote(call.params["ref"])
+    found = call.repository.resolve(ref)
+    return _no_commit(call, ref) if found is None else Answer(200, call.shapes.commit(call.repository, found))
+
+
+@route("GET", f"{_REPO}/git/trees/{{tree_sha}}")
+def tree(call: Call) -> Answer:
+    found = call.repository.resolve(unquote(call.params["tree_sha"]))
+    if not call.repository.commits:
+        return error(409, "Git Repository is empty.")
+    if found is None:
+        return not_found()
+    shape = call.shapes.tree(call.repository, found)
+    if not call.one("recursive"):
+        shape["tree"] = [entry for entry in shape["tree"] if "/" not in entry["path"]]
+    return Answer(200, shape)
+
+
+def files_of(repository: Repository, pull: Pull) -> list[FileChange]:
+    """What a pull request changes: head against the merge base."""
+    head, base = repository.commits.get(pull.head_sha), repository.merge_base(pull.base_sha, pull.head_sha)
+    before = repository.commits.get(base or pull.base_sha)
+    return [] if head is None or before is None else changes(before, head)
+
+
+@route("GET", f"{_REPO}/compare/{{basehead}}")
+def compare(call: Call) -> Answer:
+    repository = call.repository
+    base_name, dots, head_name = unquote(call.params["basehead"]).partition("...")
+    base, head = repository.resolve(base_name.split(":")[-1]), repository.resolve(head_name.split(":")[-1])
+    if not dots or base is None or head is None:
+        return not_found()
+    merge_base = repository.merge_base(base.sha, head.sha)
+    if merge_base is None:
+        return error(404, f"No common ancestor between {base_name} and {head_name}.")
+    ahead = _beyond(repository, head.sha, base.sha)
+    behind = _beyond(repository, base.sha, head.sha)
+    status = {(True, True): "diverged", (True, False): "ahead", (False, True): "behind"}.get(
+        (bool(ahead), bool(behind)), "identical"
+    )
+    shapes = call.shapes
+    page = f"{shapes.html}/{repository.full_name}/compare/{base_name}...{head_name}"
+    files = changes(repository.commits[merge_base], head)[:_MAX_DIFF_FILES]
+    return Answer(
+        200,
+        {
+            "url": f"{shapes.api}/repos/{repository.full_name}/compare/{base_name}...{head_name}",
+            "html_url": page,
+            "permalink_url": page,
+            "diff_url": f"{page}.diff",
+            "patch_url": f"{page}.patch",
+            "base_commit": shapes.commit(repository, base),
+            "merge_base_commit": shapes.commit(repository, repository.commits[merge_base]),
+            "status": status,
+            "ahead_by": len(ahead),
+            "behind_by": len(behind),
+            "total_commits": len(ahead),
+            "commits": [shapes.commit(repository, repository.commits[sha]) for sha in reversed(ahead[:250])],
+            "files": [shapes.file(repository, head.sha, one) for one in files],
+        },
+    )
+
+
+def _beyond(repository: Repository, sha: str, other: str) -> list[str]:
+    """Commits reachable from `sha` and not from `other`, newest first."""
+    known = set(repository.ancestors(other))
+    return [one for one in repository.ancestors(sha) if one not in known and one in repository.commits]
+
+
+@route("GET", f"{_REPO}/commits/{{commit_sha}}/pulls")
+def pulls_of_commit(call: Call) -> Answer:
+    found = call.repository.resolve(unquote(call.params["commit_sha"]))
+    if found is None:
+        return _no_commit(call, call.params["commit_sha"])
+    belonging = [
+        pull
+        for pull in call.repository.pulls.values()
+        if found.sha == pull.merge_commit_sha
+        or (
+            pull.head_sha in call.repository.commits
+            and found.sha in _beyond(call.repository, pull.head_sha, pull.base_sha)
+        )
+    ]
+    return call.paged([call.shapes.simple_pull(call.repository, pull) for pull in belonging])
+
+
+@route("GET", f"{_REPO}/pulls")
+def pulls(call: Call) -> Answer:
+    state, head, base = call.one("state", "open"), call.one("head"), call.one("base")
+    shown = [
+        call.shapes.simple_pull(call.repository, pull)
+        for pull in call.repository.pulls.values()
+        if state in ("all", pull.state)
+    ]
+    shown = [
+        pull for pull in shown if head in ("", pull["head"]["label"]) and base in ("", pull["base"]["ref"])
+    ]
+    return call.paged(sorted(shown, key=lambda pull: -pull["number"]))
+
+
+def _pull(call: Call) -> Pull | None:
+    return call.repository.pulls.get(call.number("pull_number"))
+
+
+@route("GET", f"{_REPO}/pulls/{{pull_number}}")
+def pull(call: Call) -> Answer:
+    found = _pull(call)
+    if found is None:
+        return not_found()
+    return Answer(200, call.shapes.pull(call.repository, found, files_of(call.repository, found)))
+
+
+@route("GET", f"{_REPO}/pulls/{{pull_number}}/files")
+def pull_files(call: Call) -> Answer:
+    found = _pull(call)
+    if found is None:
+        return not_found()
+    told = files_of(call.repository, found)[:_MAX_FILES]
+    return call.paged([call.shapes.file(call.repository, found.head_sha, one) for one in told])
+
+
+@route("GET", f"{_REPO}/tarball/{{ref}}")
+def tarball(call: Call) -> Answer:
+    return _archive(call, "tar.gz")
+
+
+@route("GET", f"{_REPO}/zipball/{{ref}}")
+def zipball(call: Call) -> Answer:
+    return _archive(call, "zip")
+
+
+def _archive(call: Call, kind: str) -> Answer:
+    found = call.repository.resolve(unquote(call.params["ref"]))
+    if found is None:
+        return not_found()
+    top = f"{call.repository.owner}-{call.repository.name}-{found.sha[:7]}"
+    content = tar_of(found, top) if kind == "tar.gz" else zip_of(found, top)
+    media = "application/x-gzip" if kind == "tar.gz" else "application/zip"
+    return Answer(
+        302,
+        headers={
+            "Location": call.link(f"{call.repository.full_name}/legacy.{kind}/{found.sha}", content, media)
+        },
+    )
+
+
+def tar_of(commit: Commit, top: str) -> bytes:
+    """What `git archive` makes: a `.tar.gz` whose global header names the commit."""
+    if commit.tar is not None:
+        return commit.tar
+    buffer = io.BytesIO()
+    headers = {"comment": commit.sha}
+    with tarfile.open(
+        fileobj=buffer, mode="w:gz", format=tarfile.PAX_FORMAT, pax_headers=headers, compresslevel=1
+    ) as tar:
+        for path, content in commit.files.items():
+            if path not in commit.hidden:
+                info = tarfile.TarInfo(f"{top}/{path}")
+                info.size, info.mode = len(content), 0o755 if path in commit.executables else 0o644
+                tar.addfile(info, io.BytesIO(content))
+        for path, target in commit.links.items():
+            info = tarfile.TarInfo(f"{top}/{path}")
+            info.type, info.linkname = tarfile.SYMTYPE, target
+            tar.addfile(info)
+        for path in commit.submodules:
+            info = tarfile.TarInfo(f"{top}/{path}")
+            info.type = tarfile.DIRTYPE
+            tar.addfile(info)
+    return buffer.getvalue()
+
+
+def zip_of(commit: Commit, top: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path, content in commit.files.items():
+            if path not in commit.hidden:
+                packed.writestr(f"{top}/{path}", content)
+    return buffer.getvalue()
+
+
+@route("GET", "/user")
+def user(call: Call) -> Answer:
+    if call.token is None:
+        return error(401, "Requires authentication")
+    if call.token.app is not None:
+        return error(403, "Resource not accessible by integration")
+    return Answer(200, call.shapes.public_user(call.token.actor))
+
+
+@route("GET", "/rate_limit")
+def rate_limit(call: Call) -> Answer:
+    limit = {"limit": 1000, "used": 1, "remaining": 999, "reset": int(call.world.clock()) + 3600}
+    return Answer(200, {"resources": {"core": limit, "search": limit, "graphql": limit}, "rate": limit})
