@@ -1,0 +1,186 @@
+"""Turns a signature's pattern, written for Python's `re`, into what a fast scanner looks for in raw bytes.
+
+The scanner sees a log as it lies on the disk: time stamps, rank prefixes, carriage returns. A trigger therefore finds every
+line that the pattern would match once the line is cleaned, and some more; the pattern itself then decides on the cleaned line.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+# The parser of `re` itself, so that both sides read a pattern alike.
+from re import _constants as codes  # type: ignore[attr-defined]  # isort: skip
+from re import _parser  # type: ignore[attr-defined]  # isort: skip
+
+# What stands before the text proper once prefixes are taken off: nothing, or the last character of a prefix.
+_BEGIN = rb"(?:^|[\s\]:>)|m\x07])"
+# Hyperscan expands bounded repeats into states; a long one costs more than it selects.
+_LONGEST_REPEAT = 60
+_CATEGORIES = {
+    codes.CATEGORY_DIGIT: rb"\d",
+    codes.CATEGORY_NOT_DIGIT: rb"\D",
+    codes.CATEGORY_SPACE: rb"\s",
+    codes.CATEGORY_NOT_SPACE: rb"\S",
+    codes.CATEGORY_WORD: rb"\w\x80-\xff",
+    codes.CATEGORY_NOT_WORD: rb"\W",
+}
+_SPECIAL = frozenset(rb"\^$.|?*+()[]{}-&~#/")
+Node = tuple[Any, Any]
+
+
+class UnsupportedPatternError(ValueError):
+    """The pattern uses what a linear-time scanner cannot do, or would match everywhere. `args[0]` says what."""
+
+
+def trigger(pattern: str) -> bytes:
+    """The bytes expression (Hyperscan's and RE2's common syntax, multi-line) that meets every line that `pattern` may match.
+
+    Raises UnsupportedPatternError.
+    """
+    expression = _sequence(_trimmed(_parsed(pattern)))
+    if not expression:
+        raise UnsupportedPatternError("it matches the empty line")
+    return expression
+
+
+def literals(pattern: str) -> tuple[bytes, ...]:
+    """Texts one of which stands in every line that `pattern` matches, each at least three bytes.
+
+    Raises UnsupportedPatternError where the pattern needs no such text: it would have to be tried on every line.
+    """
+    found = _required(_parsed(pattern))
+    if not found or min(map(len, found)) < 3:
+        raise UnsupportedPatternError("it needs no text of at least three characters")
+    return tuple(sorted(found))
+
+
+def _parsed(pattern: str) -> list[Node]:
+    try:
+        return list(_parser.parse(pattern, re.MULTILINE))
+    except re.error as error:
+        raise UnsupportedPatternError(str(error)) from None
+
+
+def _trimmed(nodes: Sequence[Node]) -> list[Node]:
+    """Without what may follow at the end: every further character that a trailing repeat takes would be one more report."""
+    kept = list(nodes)
+    while kept:
+        code, value = kept[-1]
+        if code is codes.AT and value in (codes.AT_END, codes.AT_END_STRING, codes.AT_BOUNDARY):
+            kept.pop()
+        elif code in (codes.MAX_REPEAT, codes.MIN_REPEAT) and value[0] == 0:
+            kept.pop()
+        elif code in (codes.MAX_REPEAT, codes.MIN_REPEAT) and value[1] != value[0]:
+            kept[-1] = (code, (value[0], value[0], value[2]))
+            break
+        elif code is codes.SUBPATTERN:
+            inner = _trimmed(value[3])
+            kept.pop()
+            if inner:
+                kept.append((code, (*value[:3], inner)))
+                break
+        elif code is codes.BRANCH:
+            branches = [_trimmed(branch) for branch in value[1]]
+            kept.pop()
+            if all(branches):
+                kept.append((code, (value[0], branches)))
+                break
+        else:
+            break
+    return kept
+
+
+def _sequence(nodes: Sequence[Node]) -> bytes:
+    return b"".join(_one(code, value) for code, value in nodes)
+
+
+def _one(code: Any, value: Any) -> bytes:
+    if code is codes.LITERAL:
+        return _literal(value)
+    if code is codes.NOT_LITERAL:
+        return rb"[^\n]" if value > 127 else b"[^" + _literal(value) + b"]"
+    if code is codes.ANY:
+        return b"."
+    if code is codes.IN:
+        return _class(value)
+    if code is codes.BRANCH:
+        return b"(?:" + b"|".join(_sequence(branch) for branch in value[1]) + b")"
+    if code is codes.SUBPATTERN:
+        if value[1] or value[2]:
+            raise UnsupportedPatternError("flags inside a pattern")
+        return b"(?:" + _sequence(value[3]) + b")"
+    if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+        return _repeat(*value)
+    if code is codes.AT:
+        return _at(value)
+    if code in (codes.ASSERT, codes.ASSERT_NOT):
+        raise UnsupportedPatternError("looking around; `unless` says what must not stand in the line")
+    raise UnsupportedPatternError(f"{str(code).lower()} is not known to linear-time scanners")
+
+
+def _literal(value: int) -> bytes:
+    text = chr(value).encode()
+    return b"".join(b"\\" + bytes([byte]) if byte in _SPECIAL else _printable(byte) for byte in text)
+
+
+def _printable(byte: int) -> bytes:
+    return bytes([byte]) if 0x20 <= byte < 0x7F else b"\\x%02x" % byte
+
+
+def _class(items: Sequence[Node]) -> bytes:
+    """A set of characters; what is beyond ASCII stands for any such byte, one or more of them."""
+    negated = items[0][0] is codes.NEGATE
+    members, wide = b"", False
+    for code, value in items[negated:]:
+        if code is codes.LITERAL:
+            wide |= value > 127
+            members += _literal(value) if value < 128 else rb"\x80-\xff"
+        elif code is codes.RANGE:
+            wide |= value[1] > 127
+            members += _literal(value[0]) + b"-" + (_literal(value[1]) if value[1] < 128 else rb"\xff")
+        else:
+            members += _CATEGORIES[value]
+    if negated:
+        return rb"[^\n]" if wide else b"[^" + members + b"]"
+    return b"[" + members + b"]" + (b"{1,4}" if wide else b"")
+
+
+def _repeat(least: int, most: Any, nodes: Sequence[Node]) -> bytes:
+    inner = b"(?:" + _sequence(nodes) + b")"
+    endless = most is codes.MAXREPEAT or most > _LONGEST_REPEAT
+    if endless:
+        return inner + {0: b"*", 1: b"+"}.get(least, b"{%d,}" % min(least, _LONGEST_REPEAT))
+    return inner + (b"?" if (least, most) == (0, 1) else b"{%d,%d}" % (least, most))
+
+
+def _at(value: Any) -> bytes:
+    if value in (codes.AT_BEGINNING, codes.AT_BEGINNING_STRING):
+        return _BEGIN
+    if value in (codes.AT_BOUNDARY, codes.AT_UNI_BOUNDARY):
+        # A word may end at a letter beyond ASCII here and not there: the cleaned line decides.
+        return rb"\b"
+    # The end of a line: colours, blanks and a carriage return may stand before it.
+    return b""
+
+
+def _required(nodes: Sequence[Node]) -> frozenset[bytes]:
+    """The best set of texts, one of which has to be there: the one whose shortest text is longest."""
+    best: frozenset[bytes] = frozenset()
+    run = b""
+    for code, value in [*nodes, (codes.AT, codes.AT_END)]:
+        if code is codes.LITERAL:
+            run += chr(value).encode()
+            continue
+        candidates = [frozenset({run})] if run else []
+        run = b""
+        if code is codes.SUBPATTERN:
+            candidates.append(_required(value[3]))
+        elif code is codes.BRANCH:
+            parts = [_required(branch) for branch in value[1]]
+            candidates.append(frozenset().union(*parts) if all(parts) else frozenset())
+        elif code in (codes.MAX_REPEAT, codes.MIN_REPEAT) and value[0] > 0:
+            inner = _required(value[2])
+            single = len(value[2]) == 1 and value[2][0][0] is codes.LITERAL
+            candidates.append(frozenset(text * value[0] for text in inner) if single else inner)
+        best = max([best, *candidates], key=lambda texts: min(map(len, texts), default=0))
+    return best
