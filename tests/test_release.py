@@ -20,7 +20,13 @@ def test_the_image_takes_the_place_of_the_dockerfile():
 
 @pytest.mark.parametrize(
     "image",
-    ["docker://ghcr.io/owner/ml-audit:1.2.3", f"ghcr.io/owner/ml-audit@sha256:{'0a' * 32}", IMAGE + "0", IMAGE + "\nx", ""],
+    [
+        "docker://ghcr.io/owner/ml-audit:1.2.3",
+        f"ghcr.io/owner/ml-audit@sha256:{'0a' * 32}",
+        IMAGE + "0",
+        IMAGE + "\nx",
+        "",
+    ],
 )
 def test_only_an_image_by_digest_is_released(image):
     with pytest.raises(ValueError, match="not an image by digest"):

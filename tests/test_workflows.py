@@ -21,7 +21,9 @@ def recipes() -> list[tuple[str, str]]:
     return [
         (f"{page.stem}-{number}.yml", text)
         for page in PAGES
-        for number, text in enumerate(re.findall(r"^```yaml\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S))
+        for number, text in enumerate(
+            re.findall(r"^```yaml\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+        )
         if re.search(r"^jobs:$", text, re.M)
     ]
 
