@@ -95,19 +95,19 @@ class Collector:
     def __init__(self, format: Format) -> None:
         self.format = format
         self.dropped = 0
-        self._columns: dict[tuple[str, str], _Column] = {}
+        self._columns: dict[tuple[str, str, str], _Column] = {}
         self._points = 0
 
     def __len__(self) -> int:
         return len(self._columns)
 
     def _column(self, run: str, name: str, axis: str, source: str) -> _Column | None:
-        column = self._columns.get((run, name))
+        column = self._columns.get((run, name, axis))
         if column is None:
             if len(self._columns) >= MAX_SERIES or not name or len(name) > _MAX_NAME:
                 self.dropped += 1
                 return None
-            column = self._columns[run, name] = _Column(axis, source)
+            column = self._columns[run, name, axis] = _Column(axis, source)
         return column
 
     def add(
@@ -139,7 +139,7 @@ class Collector:
 
     def new_segment(self, run: str) -> None:
         """What comes next of this run was written by another process, or to another file."""
-        for (owner, _), column in self._columns.items():
+        for (owner, _, _), column in self._columns.items():
             if owner == run:
                 column.mark()
 
@@ -153,7 +153,7 @@ class Collector:
         """What was collected, in the order of first appearance; names that only ever held nulls are left out."""
         return tuple(
             self._finished(run, name, column, sampled)
-            for (run, name), column in self._columns.items()
+            for (run, name, _), column in self._columns.items()
             if column.seen
         )
 
