@@ -73,9 +73,51 @@ class GitHub:
 
     def pull_head(self, full_name: str, number: int) -> str:
         """The id of the newest commit of a pull request."""
-        answer = self._object(f"/repos/{full_name}/pulls/{number}", f"pull request {number} of {full_name}")
-        head = answer.get("head")
+        head = self.pull(full_name, number).get("head")
         return _text(head if isinstance(head, dict) else {}, "sha", r"[0-9a-f]{40,64}")
+
+    def pull(self, full_name: str, number: int) -> dict[str, Any]:
+        """A pull request, as GitHub describes it today."""
+        return self._object(f"/repos/{full_name}/pulls/{number}", f"pull request {number} of {full_name}")
+
+    def pulls_from(self, full_name: str, owner: str, branch: str) -> list[dict[str, Any]]:
+        """The open pull requests of `full_name` that come from a branch of that name of `owner`'s, at most 100."""
+        parameters = {"state": "open", "head": f"{owner}:{branch}", "per_page": 100}
+        return self._list(f"/repos/{full_name}/pulls", f"the pull requests of {full_name}", parameters)
+
+    def pulls_of(self, full_name: str, commit: str) -> list[dict[str, Any]]:
+        """The pull requests, open or merged, that a commit belongs to, at most 100."""
+        what = f"the pull requests of {commit[:12]} of {full_name}"
+        return self._list(f"/repos/{full_name}/commits/{commit}/pulls", what, {"per_page": 100})
+
+    def merge_base(self, full_name: str, base: str, head: str) -> str:
+        """The id of the newest commit that `base` and `head` (ids, branches or tags) both come from.
+
+        Files are only on the first page of a comparison, so the second is asked for: it is small.
+        """
+        sides = f"{quote(base, safe='')}...{quote(head, safe='')}"
+        answer = self._object(
+            f"/repos/{full_name}/compare/{sides}",
+            f"where {base[:40]} and {head[:12]} of {full_name} part",
+            {"per_page": 1, "page": 2},
+        )
+        found = answer.get("merge_base_commit")
+        return _text(found if isinstance(found, dict) else {}, "sha", r"[0-9a-f]{40,64}")
+
+    def artifacts(self, full_name: str, run: int, name: str) -> list[dict[str, Any]]:
+        """The artifacts of that name that a workflow run left, newest first."""
+        what = f"the artifacts of run {run} of {full_name}"
+        answer = self._object(
+            f"/repos/{full_name}/actions/runs/{run}/artifacts", what, {"name": name, "per_page": 100}
+        )
+        found = answer.get("artifacts")
+        listed = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        return sorted(listed, key=lambda one: str(one.get("created_at")), reverse=True)
+
+    def artifact(self, full_name: str, number: int, file: BinaryIO, *, limit: int) -> None:
+        """Writes the zip of an artifact to `file`, at most `limit` bytes."""
+        what = f"artifact {number} of {full_name}"
+        self._redirected(f"/repos/{full_name}/actions/artifacts/{number}/zip", what, file, limit)
 
     def tree(self, full_name: str, commit: str) -> tuple[list[dict[str, Any]], bool]:
         """All that Git records of a commit (path, mode, type, sha, size), and whether GitHub cut the list
@@ -93,31 +135,42 @@ class GitHub:
         The API answers with an address on another host; it is fetched without the token, which that address
         does not need.
         """
-        path = f"/repos/{full_name}/tarball/{commit}"
+        self._redirected(f"/repos/{full_name}/tarball/{commit}", f"the archive of {full_name}", file, limit)
 
+    def _redirected(self, path: str, what: str, file: BinaryIO, limit: int) -> None:
         def once() -> None:
-            headers = self._call(lambda: self._requester().requestJsonAndCheck("GET", path)[0], full_name)
+            headers = self._call(lambda: self._requester().requestJsonAndCheck("GET", path)[0], what)
             location = headers.get("location")
             if not isinstance(location, str):
-                raise NetworkError(
-                    f"GitHub gave no address for the archive of {full_name}.", "Try again later."
-                )
+                raise NetworkError(f"GitHub gave no address for {what}.", "Try again later.")
             file.seek(0)
             file.truncate()
             self._download(location, file, limit)
 
-        self._patiently(once, f"the archive of {full_name}")
+        self._patiently(once, what)
 
     def _object(self, path: str, what: str, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        answer = self._answer(path, what, parameters)
+        if not isinstance(answer, dict):
+            raise self._not_github(what)
+        return answer
+
+    def _list(self, path: str, what: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+        answer = self._answer(path, what, parameters)
+        if not isinstance(answer, list):
+            raise self._not_github(what)
+        return [one for one in answer if isinstance(one, dict)]
+
+    def _answer(self, path: str, what: str, parameters: Mapping[str, Any] | None) -> Any:
         def once() -> Any:
             return self._requester().requestJsonAndCheck("GET", path, parameters=dict(parameters or {}))[1]
 
-        answer = self._patiently(lambda: self._call(once, what), what)
-        if not isinstance(answer, dict):
-            raise NetworkError(
-                f"{self._api} gave an answer about {what} that is not GitHub's.", "Check GITHUB_API_URL."
-            )
-        return answer
+        return self._patiently(lambda: self._call(once, what), what)
+
+    def _not_github(self, what: str) -> NetworkError:
+        return NetworkError(
+            f"{self._api} gave an answer about {what} that is not GitHub's.", "Check GITHUB_API_URL."
+        )
 
     def _requester(self) -> Any:
         if self._client is None:

@@ -25,6 +25,7 @@ _KEPT = (
     "PATH", "HOME", "XDG_CONFIG_HOME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA",
     "PROGRAMDATA", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "SUDO_UID", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
     "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 )  # fmt: skip
 _ALWAYS = {
     "GIT_OPTIONAL_LOCKS": "0",
@@ -74,13 +75,13 @@ class Git(msgspec.Struct, frozen=True):
             stderr=errors,
         )
 
-    def run(self, *arguments: str, feed: bytes = b"") -> bytes:
-        """What `git` writes, given `feed` on its input. Raises GitError where it fails, takes too long or
-        writes too much.
+    def run(self, *arguments: str, feed: bytes = b"", seconds: int = _SECONDS) -> bytes:
+        """What `git` writes, given `feed` on its input. Raises GitError where it fails, takes longer than
+        `seconds` or writes too much.
         """
         with tempfile.TemporaryFile() as complaints:
             process = self.start(*arguments, errors=complaints.fileno())
-            timer = threading.Timer(_SECONDS, process.kill)
+            timer = threading.Timer(seconds, process.kill)
             timer.start()
             try:
                 output = _exchange(process, feed)
@@ -94,7 +95,7 @@ class Git(msgspec.Struct, frozen=True):
         if output is None:
             raise GitError(f"git {arguments[0]} wrote more than {_MAX_OUTPUT // 2**20} MiB")
         if process.returncode < 0:
-            raise GitTimeoutError(f"git {arguments[0]} did not end within {_SECONDS} seconds")
+            raise GitTimeoutError(f"git {arguments[0]} did not end within {seconds} seconds")
         if process.returncode:
             raise GitError(
                 _first_complaint(said) or f"git {arguments[0]} failed with status {process.returncode}"

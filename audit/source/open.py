@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from audit.source.errors import SourceError
 from audit.source.folder import folder_snapshot
 from audit.source.git import Repository, find_git, git_in, open_repository
@@ -54,6 +56,26 @@ def _remote(
         archive_snapshot(github, target, host=server.host, limit=limit, progress=progress) as snapshot,
     ):
         yield snapshot
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A folder of this machine: its real path, and the Git repository around it, if there is one that Git accepts. `prefix`: the folder
+    relative to the repository's root, "" or ending in "/"."""
+
+    folder: Path
+    repository: Repository | None
+    prefix: str = ""
+
+
+def place_of(path: str, environ: Mapping[str, str]) -> Place:
+    """The folder at `path` and the repository around it. Raises SourceError."""
+    folder = _real_folder(path)
+    root, _ = _root_of(folder)
+    program = find_git(environ) if root else None
+    if root is None or program is None:
+        return Place(folder, None)
+    repository = open_repository(git_in(program, str(root), environ))
+    return Place(folder, repository, _below(root, folder) if repository else "")
 
 
 def _local(target: LocalTarget, environ: Mapping[str, str], limit: int) -> Snapshot:
