@@ -21,7 +21,7 @@ def _engine() -> str:
         )
     if (
         shutil.which("docker") is None
-        or subprocess.run(["docker", "version"], capture_output=True).returncode
+        or subprocess.run(["docker", "version"], check=False, capture_output=True).returncode
     ):
         return "the Docker Engine that DOCKER_HOST names does not answer"
     if not ACT.exists():
@@ -36,7 +36,9 @@ def engine() -> None:
         if os.environ.get("ML_AUDIT_E2E") == "required":
             pytest.fail(reason)
         pytest.skip(reason)
-    if subprocess.run(["docker", "image", "inspect", RUNNER_IMAGE], capture_output=True).returncode:
+    if subprocess.run(
+        ["docker", "image", "inspect", RUNNER_IMAGE], check=False, capture_output=True
+    ).returncode:
         subprocess.run(["docker", "pull", "--quiet", RUNNER_IMAGE], check=True)
 
 
@@ -44,10 +46,13 @@ def engine() -> None:
 def image(engine: None) -> str:
     """The action's image, built from this source."""
     # The legacy builder where BuildKit's plugin is missing; both are to build it.
-    has_buildkit = subprocess.run(["docker", "buildx", "version"], capture_output=True).returncode == 0
+    has_buildkit = (
+        subprocess.run(["docker", "buildx", "version"], check=False, capture_output=True).returncode == 0
+    )
     done = subprocess.run(
         ["docker", "build", "--quiet", "--tag", IMAGE, ROOT],
         env={**os.environ, "DOCKER_BUILDKIT": "1" if has_buildkit else "0"},
+        check=False,
         capture_output=True,
         text=True,
     )

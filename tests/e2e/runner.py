@@ -129,7 +129,7 @@ class Runner:
         with (Path(tempfile.gettempdir()) / "ml-audit-act.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             done = subprocess.run(
-                command, cwd=workspace, capture_output=True, text=True, timeout=600,
+                command, cwd=workspace, check=False, capture_output=True, text=True, timeout=600,
                 env={**os.environ, "DOCKER_BUILDKIT": "0", "XDG_CACHE_HOME": str(self.artifacts.parent / "act-cache")},
             )  # fmt: skip
         lines = []
