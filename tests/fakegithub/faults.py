@@ -21,12 +21,11 @@ class Moment(Enum):
 
 @dataclass(frozen=True)
 class Fault:
-    """One way to fail. `status` 0: the connection is cut without an answer; `seconds`: how long nothing comes first, or
+    """One way to fail. `name`: for people. `status` 0: the connection is cut without an answer; `seconds`: how long nothing comes first, or
     until the client hangs up; `reset_in`: the rate limit's header, seconds from now; `location`: where a redirect leads
     ("{files}" is the second host).
     """
 
-    name: str
     status: int
     message: str = ""
     headers: dict[str, str] = field(default_factory=dict)
@@ -37,6 +36,10 @@ class Fault:
     errors: tuple[Any, ...] = ()
     body: bytes | None = None
     cut_at: int | None = None
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name or str(self.status)
 
     def content(self) -> tuple[bytes, str]:
         """The answer's body and its media type."""
@@ -54,50 +57,49 @@ class Fault:
 
 _HTML = b"<!DOCTYPE html><html><head><title>Unicorn!</title></head><body>This page is taking too long</body></html>"
 
-UNAUTHORIZED = Fault("401", 401, "Bad credentials")
+UNAUTHORIZED = Fault(401, "Bad credentials")
 FORBIDDEN = Fault(
-    "403 permission",
     403,
     "Resource not accessible by integration",
     {"X-Accepted-GitHub-Permissions": "issues=write; pull_requests=write"},
+    name="403 permission",
 )
-NOT_FOUND = Fault("404", 404, "Not Found")
-CONFLICT = Fault("409", 409, "Conflict")
-GONE = Fault("410", 410, "This feature is disabled for this repository")
+NOT_FOUND = Fault(404, "Not Found")
+CONFLICT = Fault(409, "Conflict")
+GONE = Fault(410, "This feature is disabled for this repository")
 UNPROCESSABLE = Fault(
-    "422",
     422,
     "Validation Failed",
     errors=({"resource": "IssueComment", "code": "invalid", "field": "data"},),
 )
-SERVER_ERROR = Fault("500", 500, "Server Error")
-BAD_GATEWAY = Fault("502", 502, body=_HTML)
-UNAVAILABLE = Fault("503", 503, "Service unavailable", {"Retry-After": "2"})
-BAD_GATEWAY_AFTER_COMMIT = Fault("502 after commit", 502, body=_HTML, when=Moment.AFTER)
-CUT = Fault("cut", 0)
-CUT_AFTER_COMMIT = Fault("cut after commit", 0, when=Moment.AFTER)
-CUT_SHORT = Fault("cut short", 0, when=Moment.AFTER, cut_at=20)
-NOT_JSON = Fault("not JSON", 200, body=b"<html>Please sign in to the hotel's network</html>")
+SERVER_ERROR = Fault(500, "Server Error")
+BAD_GATEWAY = Fault(502, body=_HTML)
+UNAVAILABLE = Fault(503, "Service unavailable", {"Retry-After": "2"})
+BAD_GATEWAY_AFTER_COMMIT = Fault(502, body=_HTML, when=Moment.AFTER, name="502 after commit")
+CUT = Fault(0, name="cut")
+CUT_AFTER_COMMIT = Fault(0, when=Moment.AFTER, name="cut after commit")
+CUT_SHORT = Fault(0, when=Moment.AFTER, cut_at=20, name="cut short")
+NOT_JSON = Fault(200, body=b"<html>Please sign in to the hotel's network</html>", name="not JSON")
 
 
 def primary_limit(reset_in: float = 1800.0) -> Fault:
     """The hourly limit is used up; it opens again `reset_in` seconds from now."""
     return Fault(
-        f"403 primary rate limit, reset in {reset_in:g} s",
         403,
         "API rate limit exceeded for installation ID 1.",
         {"X-RateLimit-Remaining": "0"},
         reset_in=reset_in,
+        name=f"403 primary rate limit, reset in {reset_in:g} s",
     )
 
 
 def secondary_limit(retry_after: int | None = 60, status: int = 403) -> Fault:
     """Too much in too short a time; GitHub often, but not always, says how long to wait."""
     return Fault(
-        f"{status} secondary rate limit, Retry-After {retry_after}",
         status,
         "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
         {} if retry_after is None else {"Retry-After": str(retry_after)},
+        name=f"{status} secondary rate limit, Retry-After {retry_after}",
     )
 
 
@@ -108,12 +110,12 @@ def too_many(retry_after: int | None = None) -> Fault:
 
 def slow(seconds: float = 30.0, when: Moment = Moment.BEFORE) -> Fault:
     """Says nothing for so long, or until the client hangs up. The work is not done, or (AFTER) was done already."""
-    return Fault(f"slow ({when.value})", 0, when=when, seconds=seconds)
+    return Fault(0, when=when, seconds=seconds, name=f"slow ({when.value})")
 
 
 def redirect(location: str = "{files}/elsewhere", status: int = 302) -> Fault:
     """Sends the client to another host, which notes whether the token came along."""
-    return Fault(f"{status} to another host", status, "Moved", location=location)
+    return Fault(status, "Moved", location=location, name=f"{status} to another host")
 
 
 @dataclass

@@ -1,13 +1,13 @@
 """Endpoints that only read: repository, commits, trees, archives, pull requests, the token's own account."""
 
-import io
-import tarfile
-import zipfile
-from urllib.parse import unquote
+import base64
+from typing import Any
+from urllib.parse import quote, unquote
 
+from .archives import tar_of, zip_of
 from .diffs import FileChange, changes
 from .routing import Answer, Call, error, not_found, route
-from .world import Commit, Pull, Repository
+from .world import Commit, Pull, Repository, blob_sha
 
 _REPO = "/repos/{owner}/{repo}"
 _MAX_FILES = 3_000
@@ -173,38 +173,41 @@ def _archive(call: Call, kind: str) -> Answer:
     )
 
 
-def tar_of(commit: Commit, top: str) -> bytes:
-    """What `git archive` makes: a `.tar.gz` whose global header names the commit."""
-    if commit.tar is not None:
-        return commit.tar
-    buffer = io.BytesIO()
-    headers = {"comment": commit.sha}
-    with tarfile.open(
-        fileobj=buffer, mode="w:gz", format=tarfile.PAX_FORMAT, pax_headers=headers, compresslevel=1
-    ) as tar:
-        for path, content in commit.files.items():
-            if path not in commit.hidden:
-                info = tarfile.TarInfo(f"{top}/{path}")
-                info.size, info.mode = len(content), 0o755 if path in commit.executables else 0o644
-                tar.addfile(info, io.BytesIO(content))
-        for path, target in commit.links.items():
-            info = tarfile.TarInfo(f"{top}/{path}")
-            info.type, info.linkname = tarfile.SYMTYPE, target
-            tar.addfile(info)
-        for path in commit.submodules:
-            info = tarfile.TarInfo(f"{top}/{path}")
-            info.type = tarfile.DIRTYPE
-            tar.addfile(info)
-    return buffer.getvalue()
+def _entry(call: Call, commit: Commit, path: str) -> dict[str, Any]:
+    """A file, as it stands in a listing too."""
+    base = f"{call.shapes.api}/repos/{call.repository.full_name}"
+    content = commit.files[path]
+    page = f"{call.shapes.html}/{call.repository.full_name}/blob/{commit.sha}/{path}"
+    own, blob = f"{base}/contents/{quote(path)}?ref={commit.sha}", f"{base}/git/blobs/{blob_sha(content)}"
+    return {
+        "type": "file",
+        "size": len(content),
+        "name": path.rpartition("/")[2],
+        "path": path,
+        "sha": blob_sha(content),
+        "url": own,
+        "git_url": blob,
+        "html_url": page,
+        "download_url": page.replace("/blob/", "/raw/"),
+        "_links": {"git": blob, "self": own, "html": page},
+    }
 
 
-def zip_of(commit: Commit, top: str) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
-        for path, content in commit.files.items():
-            if path not in commit.hidden:
-                packed.writestr(f"{top}/{path}", content)
-    return buffer.getvalue()
+@route("GET", f"{_REPO}/contents/{{path}}")
+def contents(call: Call) -> Answer:
+    """A file with its content, or the files of a folder (folders within it are left out)."""
+    path = unquote(call.params["path"]).strip("/")
+    commit = call.repository.resolve(call.one("ref", "HEAD"))
+    if commit is None:
+        return error(404, f"No commit found for the ref {call.one('ref')}")
+    if path in commit.files:
+        content = commit.files[path]
+        if len(content) > 2**20 or "raw" in call.accept:
+            return Answer(200, content, media_type="application/vnd.github.raw+json")
+        text = base64.encodebytes(content).decode()
+        return Answer(200, {**_entry(call, commit, path), "encoding": "base64", "content": text})
+    within = [one for one in commit.files if one.rpartition("/")[0] == path]
+    return Answer(200, [_entry(call, commit, one) for one in within]) if within else not_found()
 
 
 @route("GET", "/user")

@@ -28,9 +28,13 @@ class Answer:
 
 
 def error(status: int, message: str, *errors: Any) -> Answer:
-    """GitHub's refusal; one of a validation lists errors instead of the status."""
+    """GitHub's refusal; one of a validation lists errors, and the description knows no status there."""
     told: dict[str, Any] = {"message": message, "documentation_url": "https://docs.github.com/rest"}
-    return Answer(status, told | ({"errors": list(errors)} if errors else {"status": str(status)}))
+    if errors:
+        told["errors"] = list(errors)
+    elif status != 422:
+        told["status"] = str(status)
+    return Answer(status, told)
 
 
 def not_found() -> Answer:
@@ -53,6 +57,7 @@ class Call:
     query: Mapping[str, list[str]]
     body: Any
     path: str
+    accept: str
     violate: Callable[[str], None]
     link: Callable[[str, bytes, str], str]
 

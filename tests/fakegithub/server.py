@@ -261,7 +261,7 @@ class FakeGitHub:
                 answer = error(500, "Server Error")
             shown = self._as_shown(answer, fault)
             self.requests.append(
-                Request(**{**vars(request), "status": shown.status, "fault": fault.name if fault else ""})
+                Request(**{**vars(request), "status": shown.status, "fault": str(fault) if fault else ""})
             )
             self.on_change()
         if fault and fault.seconds:
@@ -375,6 +375,7 @@ class FakeGitHub:
             query=request.query,
             body=request.body,
             path=request.path,
+            accept=request.headers.get("accept", ""),
             violate=lambda text: self.violations.append(f"{request}: {text}"),
             link=self._link,
         )

@@ -29,14 +29,24 @@ class SpecUnavailableError(Exception):
     """The description could not be fetched; the text says why."""
 
 
+# Where the description is narrower than GitHub: the repository of a pull request whose fork was deleted is null.
+_MAY_BE_NULL = (("pull-request", "head", "repo"), ("pull-request-simple", "head", "repo"))
+
+
 def load() -> dict[str, Any]:
-    """The whole description. Raises SpecUnavailableError."""
+    """The whole description, mended where GitHub is known to answer otherwise. Raises SpecUnavailableError."""
     kept = _cache() / f"octokit-openapi-{VERSION}.json"
     with _locked(kept.with_suffix(".lock")):
         if not kept.exists() or _digest(kept) != _SHA256:
             _fetch(kept)
     told = json.loads(kept.read_bytes())
     assert isinstance(told, dict)
+    for component, *path in _MAY_BE_NULL:
+        schema = told["components"]["schemas"][component]
+        for name in path[:-1]:
+            schema = schema["properties"][name]
+        properties = schema["properties"]
+        properties[path[-1]] = {"oneOf": [properties[path[-1]]], "nullable": True}
     return told
 
 

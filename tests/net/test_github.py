@@ -8,7 +8,9 @@ import pytest
 
 from audit.net.errors import EmptyRepositoryError, NetworkError, NotFoundError
 from audit.net.github import GitHub
-from net.fake_github import Commit, FakeGitHub, Fault
+from tests.fakegithub import TOKENS, Commit, FakeGitHub
+from tests.fakegithub.archives import tar_of
+from tests.fakegithub.faults import BAD_GATEWAY, Fault, redirect, secondary_limit, too_many
 
 NOW = 1_800_000_000.0
 
@@ -34,7 +36,7 @@ def clock() -> Clock:
 
 
 def client(fake: FakeGitHub, clock: Clock, token: str | None = None) -> GitHub:
-    return GitHub(fake.api, token, sleep=clock.sleep, now=clock.time)
+    return GitHub(fake.api_url, token, sleep=clock.sleep, now=clock.time)
 
 
 def refused(ask: Callable[[], Any]) -> NetworkError:
@@ -46,12 +48,12 @@ def refused(ask: Callable[[], Any]) -> NetworkError:
 @pytest.fixture
 def known(fake: FakeGitHub) -> Commit:
     commit = Commit({"a.py": b"a\n"})
-    fake.repositories["owner/repo"] = {"main": commit, "feature/x": commit}
+    fake.add_repository("owner/repo").add_commit(commit, "main", "feature/x")
     return commit
 
 
 def test_the_calls_and_what_they_give(fake: FakeGitHub, clock: Clock, known: Commit) -> None:
-    with client(fake, clock, "good-token") as github:
+    with client(fake, clock, TOKENS.write) as github:
         assert github.repository("owner", "repo")["full_name"] == "owner/repo"
         assert github.commit("owner/repo", "feature/x") == known.sha
         entries, truncated = github.tree("owner/repo", known.sha)
@@ -63,10 +65,10 @@ def test_the_calls_and_what_they_give(fake: FakeGitHub, clock: Clock, known: Com
 
 
 def test_the_token_goes_to_the_api_and_nowhere_else(fake: FakeGitHub, clock: Clock, known: Commit) -> None:
-    with client(fake, clock, "good-token") as github:
+    with client(fake, clock, TOKENS.write) as github:
         github.archive("owner/repo", known.sha, io.BytesIO())
-    assert [(server, authorization) for server, _, authorization in fake.requests] == [
-        ("api", "token good-token"),
+    assert [(request.host, request.authorization) for request in fake.requests] == [
+        ("api", f"token {TOKENS.write}"),
         ("files", None),
     ]
 
@@ -81,11 +83,11 @@ def test_netrc_is_not_asked(
     monkeypatch.setenv("NETRC", str(netrc))
     with client(fake, clock) as github:
         github.archive("owner/repo", known.sha, io.BytesIO())
-    assert {authorization for _, _, authorization in fake.requests} == {None}
+    assert {request.authorization for request in fake.requests} == {None}
 
 
 def test_a_renamed_repository_is_found(fake: FakeGitHub, clock: Clock, known: Commit) -> None:
-    fake.renamed["old/name"] = "owner/repo"
+    fake.world.renamed["old/name"] = "owner/repo"
     with client(fake, clock) as github:
         assert github.repository("old", "name")["full_name"] == "owner/repo"
 
@@ -97,13 +99,13 @@ def test_a_bad_token(fake: FakeGitHub, clock: Clock, known: Commit) -> None:
 
 
 def test_what_is_not_there_or_private(fake: FakeGitHub, clock: Clock, known: Commit) -> None:
-    fake.private.add("owner/repo")
+    fake.world.repositories["owner/repo"].private = True
     error = refused(lambda: client(fake, clock).repository("owner", "repo"))
     assert isinstance(error, NotFoundError)
     assert error.message == "GitHub does not know owner/repo (404)."
     assert error.advice == "Check the spelling; a private repository needs GITHUB_TOKEN (or GH_TOKEN)."
-    assert client(fake, clock, "good-token").repository("owner", "repo")["private"] is True
-    error = refused(lambda: client(fake, clock, "good-token").commit("owner/repo", "nope"))
+    assert client(fake, clock, TOKENS.write).repository("owner", "repo")["private"] is True
+    error = refused(lambda: client(fake, clock, TOKENS.write).commit("owner/repo", "nope"))
     assert error.message == "GitHub does not know nope of owner/repo (404)."
     assert (
         error.advice == "Check the spelling; a private repository needs a token that may read its contents."
@@ -111,7 +113,7 @@ def test_what_is_not_there_or_private(fake: FakeGitHub, clock: Clock, known: Com
 
 
 def test_an_empty_repository(fake: FakeGitHub, clock: Clock) -> None:
-    fake.repositories["owner/repo"] = {}
+    fake.add_repository("owner/repo")
     assert isinstance(refused(lambda: client(fake, clock).commit("owner/repo", "main")), EmptyRepositoryError)
 
 
@@ -120,27 +122,23 @@ def test_a_used_up_rate_limit_names_the_time_and_does_not_sleep(
     fake: FakeGitHub, clock: Clock, known: Commit, status: int
 ) -> None:
     headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int(NOW) + 1500)}
-    fake.faults.append(
-        Fault("/repos/", status, "API rate limit exceeded for 1.2.3.4.", headers=headers, times=9)
-    )
+    fake.fault("GET", "/repos/", Fault(status, "API rate limit exceeded for 1.2.3.4.", headers))
     error = refused(lambda: client(fake, clock).repository("owner", "repo"))
     assert error.message == "GitHub's rate limit is used up until 2027-01-15 08:25:01 UTC (in 25 minutes)."
     assert error.advice == "Set GITHUB_TOKEN (or GH_TOKEN): 5,000 requests an hour instead of 60."
     assert clock.waits == []
-    error = refused(lambda: client(fake, clock, "good-token").repository("owner", "repo"))
+    error = refused(lambda: client(fake, clock, TOKENS.write).repository("owner", "repo"))
     assert error.advice == "Wait until then, or use another token."
 
 
 def test_a_short_limit_is_waited_for(fake: FakeGitHub, clock: Clock, known: Commit) -> None:
-    fake.faults.append(
-        Fault("/repos/", 403, "You have exceeded a secondary rate limit.", headers={"Retry-After": "7"})
-    )
+    fake.fault("GET", "/repos/", secondary_limit(7), times=1)
     assert client(fake, clock).repository("owner", "repo")["full_name"] == "owner/repo"
     assert clock.waits == [7.0]
 
 
 def test_patience_has_an_end(fake: FakeGitHub, clock: Clock, known: Commit) -> None:
-    fake.faults.append(Fault("/repos/", 429, "slow down", headers={"Retry-After": "25"}, times=9))
+    fake.fault("GET", "/repos/", too_many(25))
     error = refused(lambda: client(fake, clock).repository("owner", "repo"))
     assert "rate limit is used up until" in error.message
     assert clock.waits == [25.0, 25.0]
@@ -148,30 +146,31 @@ def test_patience_has_an_end(fake: FakeGitHub, clock: Clock, known: Commit) -> N
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 def test_failures_that_pass(fake: FakeGitHub, clock: Clock, known: Commit, status: int) -> None:
-    fake.faults.append(Fault("/repos/", status, "oops", times=2, body=b"<html>bad gateway</html>"))
+    fake.fault("GET", "/repos/", Fault(status, body=b"<html>bad gateway</html>"), times=2)
     assert client(fake, clock).repository("owner", "repo")["full_name"] == "owner/repo"
     assert clock.waits == [1.0, 2.0]
 
 
 def test_failures_that_stay(fake: FakeGitHub, clock: Clock, known: Commit) -> None:
-    fake.faults.append(Fault("/repos/", 502, "oops", times=99))
+    fake.fault("GET", "/repos/", BAD_GATEWAY)
     error = refused(lambda: client(fake, clock).repository("owner", "repo"))
     assert error.message == "GitHub answered 502 about owner/repo, several times."
     assert clock.waits == [1.0, 2.0, 4.0]
 
 
 def test_single_sign_on_and_other_refusals(fake: FakeGitHub, clock: Clock, known: Commit) -> None:
-    fake.faults.append(
-        Fault("/repos/", 403, "Resource protected", headers={"X-GitHub-SSO": "required; url=x"})
-    )
-    error = refused(lambda: client(fake, clock, "good-token").repository("owner", "repo"))
+    sso = Fault(403, "Resource protected", {"X-GitHub-SSO": "required; url=x"})
+    fake.fault("GET", "/repos/", sso, times=1)
+    error = refused(lambda: client(fake, clock, TOKENS.write).repository("owner", "repo"))
     assert error.message == "The organisation of owner/repo asks for single sign-on (403)."
-    fake.faults.append(Fault("/repos/", 403, "Resource not accessible by\n::error:: good-token."))
-    error = refused(lambda: client(fake, clock, "good-token").repository("owner", "repo"))
+    fake.fault(
+        "GET", "/repos/", Fault(403, f"Resource not accessible by\n::error:: {TOKENS.write}."), times=1
+    )
+    error = refused(lambda: client(fake, clock, TOKENS.write).repository("owner", "repo"))
     assert error.message == (
         "GitHub forbids reading owner/repo (403): Resource not accessible by ::error:: ***."
     )
-    fake.faults.append(Fault("/repos/", 451, "Repository access blocked"))
+    fake.fault("GET", "/repos/", Fault(451, "Repository access blocked"), times=1)
     error = refused(lambda: client(fake, clock).repository("owner", "repo"))
     assert error.message == "GitHub answered 451 about owner/repo: Repository access blocked."
 
@@ -183,18 +182,16 @@ def test_single_sign_on_and_other_refusals(fake: FakeGitHub, clock: Clock, known
 def test_answers_that_are_not_githubs(
     fake: FakeGitHub, clock: Clock, known: Commit, body: bytes, status: int
 ) -> None:
-    fake.faults.append(Fault("/repos/", status, body=body, times=9))
+    fake.fault("GET", "/repos/", Fault(status, body=body))
     assert refused(lambda: client(fake, clock).commit("owner/repo", "main")).advice
 
 
 def test_a_redirect_to_another_server_is_not_followed(fake: FakeGitHub, clock: Clock, known: Commit) -> None:
-    fake.faults.append(Fault("/repos/", 301, headers={"Location": f"{fake.files}/repos/owner/repo"}))
-    error = refused(lambda: client(fake, clock, "good-token").repository("owner", "repo"))
-    assert error.message == f"{fake.api} redirects to another place."
-    assert fake.asked("files") == []
-    fake.faults.append(
-        Fault("/repos/", 301, headers={"Location": f"{fake.api}/repos/owner/repo"}, times=9999)
-    )
+    fake.fault("GET", "/repos/", redirect("{files}/repos/owner/repo", 301), times=1)
+    error = refused(lambda: client(fake, clock, TOKENS.write).repository("owner", "repo"))
+    assert error.message == f"{fake.api_url} redirects to another place."
+    assert fake.asked(host="files") == []
+    fake.fault("GET", "/repos/", redirect("{api}/repos/owner/repo", 301))
     assert refused(lambda: client(fake, clock).repository("owner", "repo")).advice
 
 
@@ -207,13 +204,13 @@ def test_a_server_that_is_not_there(clock: Clock, monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_archive_that_breaks_off_is_fetched_again(fake: FakeGitHub, clock: Clock, known: Commit) -> None:
-    whole = known.archive("owner-repo-x")
-    fake.faults.append(Fault("legacy.tar.gz", 200, body=whole, cut=len(whole) // 2))
-    fake.faults.append(Fault("legacy.tar.gz", 503))
+    whole = tar_of(known, "owner-repo-x")
+    fake.fault("GET", "legacy.tar.gz", Fault(200, body=whole, cut_at=len(whole) // 2), times=1)
+    fake.fault("GET", "legacy.tar.gz", Fault(503), times=1)
     file = io.BytesIO()
     client(fake, clock).archive("owner/repo", known.sha, file)
-    assert file.getvalue() == known.archive(f"owner-repo-{known.sha[:7]}")
-    assert len(fake.asked("files")) == 3
+    assert file.getvalue() == tar_of(known, f"owner-repo-{known.sha[:7]}")
+    assert len(fake.asked(host="files")) == 3
     assert clock.waits == [1.0, 2.0]
 
 
@@ -224,16 +221,16 @@ def test_an_archive_that_is_too_large_is_left(fake: FakeGitHub, clock: Clock, kn
 
 
 def test_an_archive_behind_many_redirects(fake: FakeGitHub, clock: Clock, known: Commit) -> None:
-    fake.faults.append(Fault("legacy.tar.gz", 302, headers={"Location": "/again/legacy.tar.gz/x"}, times=99))
+    fake.fault("GET", "legacy.tar.gz", redirect("/again/legacy.tar.gz/x"))
     error = refused(lambda: client(fake, clock).archive("owner/repo", known.sha, io.BytesIO()))
     assert error.message == "The archive's address leads from one redirect to the next."
-    assert len(fake.asked("files")) == 5
+    assert len(fake.asked(host="files")) == 5
 
 
 def test_an_archive_never_comes_unencrypted_from_an_encrypted_api(fake: FakeGitHub, clock: Clock) -> None:
     github = GitHub("https://api.github.com", None, sleep=clock.sleep, now=clock.time)
     with pytest.raises(NetworkError, match="not encrypted"):
-        github._check_scheme(f"{fake.files}/x")
+        github._check_scheme(f"{fake.files_url}/x")
     for address in ("file:///etc/passwd", "ftp://localhost/x"):
         with pytest.raises(NetworkError, match="not encrypted"):
             client(fake, clock)._check_scheme(address)

@@ -7,7 +7,6 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
-from net.fake_github import Commit, FakeGitHub, Fault, gzip_bomb, make_tar
 
 from audit.net.errors import NetworkError
 from audit.safety.archive import Bounds, TarReader
@@ -18,18 +17,30 @@ from audit.source.open import open_snapshot
 from audit.source.snapshot import Entry, EntryKind, GitState, Submodule
 from source.test_readers import read_all
 from source.test_worktree import contents, why
+from tests.fakegithub import TOKENS, Commit, Contract, FakeGitHub, Pull, fake_github
+from tests.fakegithub.archives import gzip_bomb, make_tar
+from tests.fakegithub.faults import NOT_FOUND
 
 
-@pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
-    monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
-    with FakeGitHub() as running:
+@pytest.fixture(params=["", "/api/v3"], ids=["github.com", "enterprise"])
+def fake(
+    request: pytest.FixtureRequest, github_contract: Contract, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[FakeGitHub]:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "127.0.0.1,localhost")
+    with fake_github(contract=github_contract, prefix=request.param) as running:
         yield running
 
 
+def know(fake: FakeGitHub, full_name: str, refs: dict[str, Commit]) -> None:
+    """A repository with these branches."""
+    repository = fake.add_repository(full_name)
+    for name, commit in refs.items():
+        repository.add_commit(commit, name)
+
+
 def around(fake: FakeGitHub, token: str | None = None) -> dict[str, str]:
-    return {"GITHUB_API_URL": fake.api} | ({"GITHUB_TOKEN": token} if token else {})
+    return {"GITHUB_API_URL": fake.api_url} | ({"GITHUB_TOKEN": token} if token else {})
 
 
 def test_one_archive_and_one_listing(fake: FakeGitHub) -> None:
@@ -46,8 +57,8 @@ def test_one_archive_and_one_listing(fake: FakeGitHub) -> None:
         submodules={"lib": "1" * 40},
         hidden=("hidden.py",),
     )
-    fake.repositories["owner/repo"] = {"main": commit}
-    with open_snapshot("owner/repo", environ=around(fake, "good-token"), limit=1000) as snapshot:
+    know(fake, "owner/repo", {"main": commit})
+    with open_snapshot("owner/repo", environ=around(fake, TOKENS.write), limit=1000) as snapshot:
         assert snapshot.repository == "owner/repo"
         assert snapshot.entries == (
             Entry("README.md", blob_id(b"hello\n"), EntryKind.FILE, 6),
@@ -79,24 +90,23 @@ def test_one_archive_and_one_listing(fake: FakeGitHub) -> None:
         assert snapshot.notes == (
             "1 name differs from another only in case; not every file system holds both: pkg/A.py and pkg/a.py.",
         )
-    paths = [path.partition("?")[0] for path in fake.asked("api")]
-    assert paths == [
-        "/api/v3/repos/owner/repo",
-        "/api/v3/repos/owner/repo/commits/main",
-        f"/api/v3/repos/owner/repo/tarball/{commit.sha}",
-        f"/api/v3/repos/owner/repo/git/trees/{commit.sha}",
+    assert [request.path for request in fake.asked()] == [
+        "/repos/owner/repo",
+        "/repos/owner/repo/commits/main",
+        f"/repos/owner/repo/tarball/{commit.sha}",
+        f"/repos/owner/repo/git/trees/{commit.sha}",
     ]
-    assert len(fake.asked("files")) == 1
+    assert len(fake.asked(host="files")) == 1
 
 
 def test_nothing_is_left_behind(fake: FakeGitHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    fake.repositories["owner/repo"] = {"main": Commit({"a": b"a\n"})}
+    know(fake, "owner/repo", {"main": Commit({"a": b"a\n"})})
     with open_snapshot("owner/repo", environ=around(fake)) as snapshot:
         assert list(tmp_path.iterdir())
     assert list(tmp_path.iterdir()) == []
     assert [content for _, content in snapshot.reader.read(snapshot.entries)] == ["gone since it was listed"]
-    fake.faults.append(Fault("trees", 404, "Not Found"))
+    fake.fault("GET", "trees", NOT_FOUND)
     with pytest.raises(NetworkError), open_snapshot("owner/repo", environ=around(fake)):
         pass
     assert list(tmp_path.iterdir()) == []
@@ -104,9 +114,10 @@ def test_nothing_is_left_behind(fake: FakeGitHub, tmp_path: Path, monkeypatch: p
 
 def test_refs_and_addresses(fake: FakeGitHub) -> None:
     first, second, third = (Commit({"a": content, "sub/b": b"b\n"}) for content in (b"1", b"2", b"3"))
-    fake.repositories["owner/repo"] = {"main": first, "feature/x": second, "v1": second}
-    fake.pulls["owner/repo", 7] = third
-    server = fake.api.removesuffix("/api/v3")
+    know(fake, "owner/repo", {"main": first, "feature/x": second, "v1": second})
+    repository = fake.world.repositories["owner/repo"]
+    repository.pulls[7] = Pull(7, repository.add_commit(third).sha, first.sha)
+    server = fake.api_url.removesuffix("/api/v3")
     for target, commit, branch in [
         ("owner/repo", first, "main"),
         ("owner/repo@feature/x", second, "feature/x"),
@@ -127,8 +138,8 @@ def test_refs_and_addresses(fake: FakeGitHub) -> None:
 
 def test_a_folder_behind_a_branch(fake: FakeGitHub) -> None:
     commit = Commit({"a": b"1", "sub/in/b": b"b\n"}, submodules={"sub/lib": "1" * 40, "other": "2" * 40})
-    fake.repositories["owner/repo"] = {"feature/x": commit}
-    server = fake.api.removesuffix("/api/v3")
+    know(fake, "owner/repo", {"feature/x": commit})
+    server = fake.api_url.removesuffix("/api/v3")
     with open_snapshot(f"{server}/owner/repo/tree/feature/x/sub", environ=around(fake)) as snapshot:
         assert contents(snapshot) == {"in/b": b"b\n", "lib": "a submodule, a repository of its own"}
         assert snapshot.git is not None
@@ -147,9 +158,9 @@ def test_a_folder_behind_a_branch(fake: FakeGitHub) -> None:
 
 
 def test_renamed_empty_and_truncated(fake: FakeGitHub) -> None:
-    fake.repositories["new/name"] = {"main": Commit({"a": b"a\n"}, truncated=True)}
-    fake.repositories["owner/empty"] = {}
-    fake.renamed["old/name"] = "new/name"
+    know(fake, "new/name", {"main": Commit({"a": b"a\n"}, truncated=True)})
+    know(fake, "owner/empty", {})
+    fake.world.renamed["old/name"] = "new/name"
     with open_snapshot("old/name", environ=around(fake)) as snapshot:
         assert snapshot.repository == "new/name"
         assert snapshot.notes == (
@@ -163,15 +174,15 @@ def test_renamed_empty_and_truncated(fake: FakeGitHub) -> None:
 
 
 def test_a_private_repository_and_either_variable(fake: FakeGitHub) -> None:
-    fake.repositories["owner/repo"] = {"main": Commit({"a": b"a\n"})}
-    fake.private.add("owner/repo")
+    know(fake, "owner/repo", {"main": Commit({"a": b"a\n"})})
+    fake.world.repositories["owner/repo"].private = True
     with (
         pytest.raises(NetworkError, match="does not know owner/repo"),
         open_snapshot("owner/repo", environ=around(fake)),
     ):
         pass
     with open_snapshot(
-        "owner/repo", environ={"GITHUB_API_URL": fake.api, "GH_TOKEN": "good-token"}
+        "owner/repo", environ={"GITHUB_API_URL": fake.api_url, "GH_TOKEN": TOKENS.write}
     ) as snapshot:
         assert contents(snapshot) == {"a": b"a\n"}
 
@@ -179,7 +190,7 @@ def test_a_private_repository_and_either_variable(fake: FakeGitHub) -> None:
 def test_contents_that_an_archive_changes_are_noted(fake: FakeGitHub) -> None:
     commit = Commit({"version": b"$Format:%H$\n"})
     commit.tar = make_tar([("top/version", b"abc\n", tarfile.REGTYPE, "")], comment=commit.sha)
-    fake.repositories["owner/repo"] = {"main": commit}
+    know(fake, "owner/repo", {"main": commit})
     with open_snapshot("owner/repo", environ=around(fake)) as snapshot:
         assert snapshot.entries == (Entry("version", blob_id(b"abc\n"), EntryKind.FILE, 4),)
         assert snapshot.notes == (
@@ -190,7 +201,7 @@ def test_contents_that_an_archive_changes_are_noted(fake: FakeGitHub) -> None:
 def test_an_archive_of_another_commit_is_refused(fake: FakeGitHub) -> None:
     commit = Commit({"a": b"a\n"})
     commit.tar = make_tar([("top/a", b"a\n", tarfile.REGTYPE, "")], comment="f" * 40)
-    fake.repositories["owner/repo"] = {"main": commit}
+    know(fake, "owner/repo", {"main": commit})
     with (
         pytest.raises(SourceError, match="gave the archive of ffffffffffff, not of"),
         open_snapshot("owner/repo", environ=around(fake)),
@@ -206,7 +217,7 @@ def test_an_archive_of_another_commit_is_refused(fake: FakeGitHub) -> None:
 )
 def test_a_damaged_archive_is_explained(fake: FakeGitHub, body: bytes) -> None:
     commit = Commit({"a": b"a\n"}, tar=body)
-    fake.repositories["owner/repo"] = {"main": commit}
+    know(fake, "owner/repo", {"main": commit})
     try:
         with open_snapshot("owner/repo", environ=around(fake)) as snapshot:
             assert snapshot.entries == ()
@@ -227,7 +238,7 @@ def test_names_that_lead_out_and_odd_members_are_refused(fake: FakeGitHub) -> No
         ("top/link", b"", tarfile.SYMTYPE, "../../../etc"),
         ("top/link/passwd", b"through a link\n", tarfile.REGTYPE, ""),
     ]
-    fake.repositories["owner/repo"] = {"main": Commit({"good": b"good\n"}, tar=make_tar(members))}
+    know(fake, "owner/repo", {"main": Commit({"good": b"good\n"}, tar=make_tar(members))})
     with open_snapshot("owner/repo", environ=around(fake)) as snapshot:
         assert contents(snapshot) == {
             "good": b"good\n",
@@ -246,7 +257,7 @@ def test_names_that_lead_out_and_odd_members_are_refused(fake: FakeGitHub) -> No
 def test_a_bomb_is_neither_kept_nor_held(fake: FakeGitHub) -> None:
     size = 300 * 2**20
     commit = Commit({"bomb.bin": b"", "after.py": b"a\n"}, tar=gzip_bomb(size))
-    fake.repositories["owner/repo"] = {"main": commit}
+    know(fake, "owner/repo", {"main": commit})
     with open_snapshot("owner/repo", environ=around(fake)) as snapshot:
         assert snapshot.entries[0].path == "bomb.bin"
         assert snapshot.entries[0].size == size
@@ -271,7 +282,7 @@ def test_bounds_are_said(tmp_path: Path) -> None:
 
 def test_the_reader_works_in_other_processes(fake: FakeGitHub) -> None:
     files = {f"d/f{number:03}": f"{number % 90}\n".encode() for number in range(100)}
-    fake.repositories["owner/repo"] = {"main": Commit(files)}
+    know(fake, "owner/repo", {"main": Commit(files)})
     with open_snapshot("owner/repo", environ=around(fake)) as snapshot:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(2, mp_context=context) as pool:
@@ -287,6 +298,6 @@ def test_odd_names_survive(fake: FakeGitHub) -> None:
     ]
     for format_ in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
         commit = Commit({}, tar=make_tar(members, format_=format_))
-        fake.repositories["owner/repo"] = {"main": commit}
+        know(fake, "owner/repo", {"main": commit})
         with open_snapshot("owner/repo", environ=around(fake)) as snapshot:
             assert contents(snapshot) == {name: name.encode("utf-8", "surrogateescape") for name in names}
