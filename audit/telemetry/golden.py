@@ -14,12 +14,11 @@ _MIN_STEPS = 1
 
 
 def fits(document: object) -> bool:
-    """Whether every entry is a metric's values by step."""
-    return (
-        isinstance(document, dict)
-        and bool(document)
-        and all(_steps(item) is not None for item in document.values())
-    )
+    """Whether every object in it is a metric's values by step; text and numbers beside them are notes."""
+    if not isinstance(document, dict):
+        return False
+    entries = [item for item in document.values() if isinstance(item, dict | list)]
+    return bool(entries) and all(_steps(item) is not None for item in entries)
 
 
 def _steps(item: object) -> Mapping[str, object] | None:

@@ -194,6 +194,8 @@ class _Found:
         step, total, epoch = self.step, self.total, self.epoch
         if step is None and bar is not None:
             step, total = _int(bar["n"]), _int(bar["total"])
+            # Bars of different length stand one in the other (training, evaluation): each is a counter of its own.
+            self.axis = self.axis if epoch is not None or "epoch" in bar.groupdict() else f"of {total}"
             if epoch is None and "epoch" in bar.groupdict():
                 epoch = float(_int(bar["epoch"]))
         return Metrics(
@@ -246,7 +248,7 @@ class LineCollector:
             return  # a bar under way: its averages are those of an epoch only at its end
         state = self._state(key)
         step, axis = state.place(found, at_end=bar is not None)
-        run = state.run(key, step, found.total)
+        run = state.run(key, step, axis, found.total)
         for name, value in found.values.items():
             self._collector.add(
                 name, state.row if step is None else step, value,
@@ -265,6 +267,9 @@ class LineCollector:
         known = self._records.get(run)
         if known is None and len(self._records) >= _MAX_RUNS:
             return
+        minor = found.step is None or found.axis.startswith("of ")
+        if minor and known is not None and (planned or 0) < (known.planned_steps or 0):
+            return  # an epoch, or a shorter bar: not what the run's steps are counted by
         self._records[run] = Run(
             name=run, source=source, format=Format.STDOUT, last_step=step,
             planned_steps=planned if planned is not None else known.planned_steps if known else None,
@@ -281,50 +286,71 @@ class LineCollector:
 
 
 class _State:
-    """How far one run has come."""
+    """How far the runs of one stream have come."""
 
     def __init__(self) -> None:
         self.row = 0
         self.epoch: int | None = None
-        self._number = 1
-        self._first: int | None = None
-        self._last: int | None = None
         self._base: int | None = None
-        self._total: int | None = None
+        self._axes: dict[str, _Axis] = {}
+        self._number = 1
 
     def place(self, found: Metrics, *, at_end: bool) -> tuple[int | None, str]:
         """The step of a line, counted over all epochs where it starts over in each."""
         self.row += 1
         if at_end and self.epoch is not None:
             return self.epoch, "epoch"
-        whole_epoch = (
-            found.epoch is not None and math.isfinite(found.epoch) and found.epoch == int(found.epoch)
-        )
+        epoch = found.epoch
+        whole = int(epoch) if epoch is not None and epoch == int(epoch) else None
         if found.step is None:
-            return (int(found.epoch), "epoch") if whole_epoch and found.epoch is not None else (None, "row")
-        if whole_epoch and found.epoch is not None and found.total is not None and found.step <= found.total:
+            return (whole, "epoch") if whole is not None else (None, "row")
+        if whole is not None and found.total is not None and found.step <= found.total:
             if self._base is None:
-                self._base = int(found.epoch)
-            return (int(found.epoch) - self._base) * found.total + found.step, found.axis
+                self._base = whole
+            return (whole - self._base) * found.total + found.step, found.axis
         return found.step, found.axis
 
-    def run(self, key: str, step: int | None, total: int | None) -> str:
-        """The name of the run that a step belongs to: another one once the steps go back to the first or before it, or
-        go back after the last one was reached or under another total.
+    def run(self, key: str, step: int | None, axis: str, total: int | None) -> str:
+        """The name of the run that a step belongs to. Steps and epochs are followed apart: one line tells the one, the next
+        the other.
         """
         if step is not None:
-            if self._first is None:
-                self._first = step
-            elif self._last is not None and step < self._last and (step <= self._first or self._over(total)):
-                self._number += 1
-                self._first = step
-            self._last = step
-            self._total = total if total is not None else self._total
-        return key if self._number == 1 else f"{key} #{self._number}"
+            known = self._axes.setdefault(axis, _Axis(self._number))
+            if known.restarts(step, total):
+                known.number += 1
+                self._number = max(self._number, known.number)
+            number = known.number
+        else:
+            number = self._number
+        return key if number == 1 else f"{key} #{number}"
+
+
+class _Axis:
+    """How far one counter has come."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._first: int | None = None
+        self._last: int | None = None
+        self._total: int | None = None
+
+    def restarts(self, step: int, total: int | None) -> bool:
+        """Whether another run begins: the steps go back to the first or before it, or go back after the last one was
+        reached or under another total.
+        """
+        again = (
+            self._last is not None
+            and self._first is not None
+            and step < self._last
+            and (step <= self._first or self._over(total))
+        )
+        if again or self._first is None:
+            self._first = step
+        self._last = step
+        self._total = total if total is not None else self._total
+        return again
 
     def _over(self, total: int | None) -> bool:
-        return (
-            total is not None
-            and self._total is not None
-            and (total != self._total or self._last == self._total)
-        )
+        if total is None or self._total is None:
+            return False
+        return total != self._total or self._last == self._total
