@@ -18,15 +18,12 @@ RUN /opt/ml-audit/bin/python -m compileall -q -j 0 --invalidation-mode unchecked
 
 FROM ${PYTHON_IMAGE}
 # Perl is most of what Debian's git brings along and only commands that are never called here (send-email, svn) use it;
-# translations and manuals are left out for their size too. Git refuses work trees of another user: the runner's checkout
-# is one, and nothing else is trusted.
+# translations and manuals are left out for their size too.
 RUN printf 'path-exclude=/usr/share/%s/*\n' doc man locale > /etc/dpkg/dpkg.cfg.d/ml-audit \
  && apt-get update -qq \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends git > /dev/null \
  && dpkg --purge --force-depends $(dpkg-query -W -f '${Package}\n' perl 'perl-modules-*' 'libperl5*' liberror-perl) > /dev/null 2>&1 \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log /etc/dpkg/dpkg.cfg.d/ml-audit \
- && git config --system --add safe.directory /github/workspace \
- && git config --system --add safe.directory '/github/workspace/*'
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log /etc/dpkg/dpkg.cfg.d/ml-audit
 COPY --from=build /opt/ml-audit /opt/ml-audit
 ARG VERSION=0
 ARG REVISION=unknown

@@ -66,20 +66,14 @@ def shoot(
 
 
 def report_of_the_example() -> str:
+    """The report on the bundled example, as a repository of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "report.html"
-        command = [
-            sys.executable,
-            "-m",
-            "audit",
-            "audit",
-            EXAMPLE,
-            "--fail-on",
-            "never",
-            "--quiet",
-            "--format",
-            "html",
-        ]
+        repository, file = Path(folder) / EXAMPLE.name, Path(folder) / "report.html"
+        shutil.copytree(EXAMPLE, repository)
+        settings = ["-c", "user.name=ml-audit", "-c", "user.email=ml-audit@example.org"]
+        for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "Example"]):
+            subprocess.run(["git", *settings, *words], cwd=repository, check=True)
+        command = [sys.executable, "-m", "audit", "audit", repository, "--fail-on", "never", "--quiet", "--format", "html"]
         subprocess.run([*command, "--output", file], check=True, cwd=ROOT)
         return file.read_text("utf-8")
 

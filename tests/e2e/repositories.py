@@ -17,6 +17,9 @@ WORSE = {
 }
 """A change for the worse: the seed is gone, and so is a pin."""
 
+BETTER = {"requirements.txt": "torch==2.4.1\nnumpy==1.26.4\n"}
+"""A change that only mends."""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -28,22 +31,22 @@ class Change:
     merge: str
 
 
-def make_change(folder: Path, files: dict[str, str] = WORSE) -> Change:
-    """A repository with a base, meanwhile one more commit on the base branch, and a change."""
+def make_change(folder: Path, files: dict[str, str] = WORSE, base: dict[str, str] | None = None) -> Change:
+    """A repository of two commits: what `base` adds to a small trainer, and the change."""
     folder.mkdir(parents=True)
     git(folder, "init", "-q", "-b", "main")
-    write(folder, {**TRAINER, "tests/test_train.py": "def test_one():\n    assert True\n"})
+    write(folder, {**TRAINER, **(base or {})})
     commit(folder)
-    base = git(folder, "rev-parse", "HEAD").strip()
+    before = git(folder, "rev-parse", "HEAD").strip()
     git(folder, "switch", "-q", "-c", "change")
     write(folder, files)
     commit(folder)
     head = git(folder, "rev-parse", "HEAD").strip()
-    git(folder, "switch", "-q", "--detach", base)
+    git(folder, "switch", "-q", "--detach", before)
     git(folder, "merge", "-q", "--no-ff", "--no-edit", head)
     merge = git(folder, "rev-parse", "HEAD").strip()
     git(folder, "remote", "add", "origin", f"https://github.com/{NAME}")
-    return Change(folder, base, head, merge)
+    return Change(folder, before, head, merge)
 
 
 def publish(github: FakeGitHub, change: Change, *, fork: bool = False) -> Pull:
