@@ -62,7 +62,8 @@ def base_target(target: str, ref: str, snapshot: Snapshot, effects: Effects) -> 
             f"Compared with {ref} as it is now, not with the merge base: the history was not fetched.",
         )
     commit = _merge_base(named, ref, snapshot, effects)
-    return f"{named.path}@{commit}", f"Compared with {commit[:12]}, where this and {ref} part."
+    where = "" if commit.startswith(ref) else f", where this and {ref} part"
+    return f"{named.path}@{commit}", f"Compared with {commit[:12]}{where}."
 
 
 def _merge_base(named: LocalTarget, ref: str, snapshot: Snapshot, effects: Effects) -> str:

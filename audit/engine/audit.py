@@ -22,6 +22,8 @@ from audit.documents.report import SCHEMA_VERSION, Baseline, Dimensions, Report,
 from audit.engine.assessment import Assessment, Inquiry, assess
 from audit.engine.options import HIGHEST_LEVEL, Audited, Effects, Options
 from audit.facts.cache import FactCache, default_folder
+from audit.net.errors import NetworkError
+from audit.source.errors import SourceError
 from audit.source.open import open_snapshot
 from audit.source.snapshot import EntryKind, Snapshot
 
@@ -115,19 +117,33 @@ def _suppressed(assessment: Assessment, config: "Config | None") -> tuple[Findin
 
 def _compared(work: _Work, snapshot: Snapshot, findings: tuple[Finding, ...]) -> _Outcome:
     """The findings compared with the baseline, or as they are where none is named."""
-    name = work.options.baseline
+    name, archive = work.options.baseline, work.options.baseline_archive
+    if archive is not None:
+        try:
+            return _against(work, snapshot, findings, archive, name or archive, f"Compared with {archive}.")
+        except (SourceError, NetworkError) as error:
+            return _Outcome(findings, note=f"Baseline not available: {error.message}")
     if name is None:
         return _Outcome(findings)
     from audit.engine.against import base_target, read_report, refuse_itself, report_file
 
-    blobs = _blobs(snapshot)
     if file := report_file(name):
         before = read_report(file)
         refuse_itself(name, before.commit, snapshot)
-        done = compare(findings, before.findings, head_blobs=blobs, base_blobs=None)
+        done = compare(findings, before.findings, head_blobs=_blobs(snapshot), base_blobs=None)
         baseline = Baseline(file.name, before.commit, before.score, before.risk, done.gone)
         return _Outcome(done.findings, done.new, baseline, f"Compared with the report {file.name}.")
     target, note = base_target(work.options.target, name, snapshot, work.effects)
+    return _against(work, snapshot, findings, target, name, note)
+
+
+def _against(
+    work: _Work, snapshot: Snapshot, findings: tuple[Finding, ...], target: str, name: str, note: str
+) -> _Outcome:
+    """The findings compared with those of another target."""
+    from audit.engine.against import refuse_itself
+
+    blobs = _blobs(snapshot)
     work.effects.step(f"Reading the baseline {name}")
     with open_snapshot(target, environ=work.effects.environ, progress=work.effects.step) as base:
         commit = base.git.commit if base.git else None
