@@ -24,7 +24,7 @@ class Judged(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-_STRUCTURAL = frozenset(
+STRUCTURAL = frozenset(
     {
         "uncaught_exception",
         "assertion_failed",
@@ -40,7 +40,7 @@ _STRUCTURAL = frozenset(
     }
 )
 """Signatures that say that something failed, in a form that many failures share."""
-_GATES = frozenset(
+GATES = frozenset(
     {
         "throughput_gate",
         "accuracy_below_threshold",
@@ -76,9 +76,15 @@ _CASCADE = frozenset(
     "WorkerCrashedError BrokenPipeError DistStoreError RendezvousTimeoutError RendezvousConnectionError RendezvousClosedError SignalException "
     "CellExecutionError DeadKernelError TaskCancelledError CancelledError".split()
 )
-_CONFIG_TYPE = re.compile(r"(?:Config|Configuration|Settings|Schema|Dataset|Data|Tokenizer|Credential|Auth|Checksum|Hash)\w*(?:Error|Exception)$")
-_DATA_FILE = re.compile(r"[\w./-]{1,200}\.(?:jsonl?|csv|tsv|parquet|arrow|tfrecords?|npz|npy|h5|hdf5|zarr|yaml|yml|toml|ini|cfg|pt|pth|bin|safetensors|txt|tar|gz|zst|lmdb|pkl|wav|flac|mp3|jpe?g|png|idx)(?:\b|[:,'\"])")
-_PLACE = re.compile(r"\.(?:jsonl?|csv|tsv|parquet|arrow|txt|yaml|yml|tfrecords?|npz)[:'\", ]{1,3}(?:line |row |record |index |entry |sample )?\d+")
+_CONFIG_TYPE = re.compile(
+    r"(?:Config|Configuration|Settings|Schema|Dataset|Data|Tokenizer|Credential|Auth|Checksum|Hash)\w*(?:Error|Exception)$"
+)
+_DATA_FILE = re.compile(
+    r"[\w./-]{1,200}\.(?:jsonl?|csv|tsv|parquet|arrow|tfrecords?|npz|npy|h5|hdf5|zarr|yaml|yml|toml|ini|cfg|pt|pth|bin|safetensors|txt|tar|gz|zst|lmdb|pkl|wav|flac|mp3|jpe?g|png|idx)(?:\b|[:,'\"])"
+)
+_PLACE = re.compile(
+    r"\.(?:jsonl?|csv|tsv|parquet|arrow|txt|yaml|yml|tfrecords?|npz)[:'\", ]{1,3}(?:line |row |record |index |entry |sample )?\d+"
+)
 _DATA_WORDS = re.compile(
     r"\b(?:label|column|columns|shard|record|row|rows|samples?|dataset|schema|vocab(?:ulary)?|tokeni[sz]er|checksum|sha256|md5|feature|features|annotation|manifest|split|class(?:es)?|num_classes|"
     r"duplicate|leak(?:age)?|corrupt(?:ed)?|truncated|missing values?|null|non-finite (?:cells?|values?|features?|inputs?))\b",
@@ -89,35 +95,85 @@ _CONFIG_WORDS = re.compile(
     r"environment variable|env var|not set|api[ _-]?key|credentials?|token|must be (?:divisible|a multiple)|not divisible|requires --|hyper-?parameter|yaml)\b",
     re.IGNORECASE,
 )
-_DATA_MODULE = re.compile(r"(?:^|/)(?:\w*(?:data|dataset|loader|preprocess|tokeni[sz]\w*|schema|manifest|corpus|config|settings|options|args|cli)\w*)(?:/|\.py$)", re.IGNORECASE)
-_HTTP = re.compile(r"\b(?P<code>4\d\d|5\d\d)\b[^\n]{0,40}\b(?:Client|Server)? ?(?:Error|error|Unauthorized|Forbidden|Not Found|Gateway|Too Many|Unavailable)|(?:HTTP|status)[ a-z:=]{0,12}(?P<code2>4\d\d|5\d\d)\b", re.IGNORECASE)
-_GOLDEN = re.compile(r"\b(?:golden|baseline|reference run|at step \d|epoch \d|iteration \d|main branch|previous run)\b", re.IGNORECASE)
-_DETERMINISM = re.compile(r"bit-?wise|bit-?identical|determinis|reproducib|exact(?:ly)? (?:match|equal)|same seed", re.IGNORECASE)
-_OS_CODES = {28: Category.INFRA_RUNTIME, 122: Category.INFRA_RUNTIME, 5: Category.INFRA_RUNTIME, 116: Category.INFRA_RUNTIME, 107: Category.INFRA_RUNTIME}
-_OS_CODES |= {98: Category.INFRA_RUNTIME, 104: Category.INFRA_RUNTIME, 110: Category.INFRA_RUNTIME, 111: Category.INFRA_RUNTIME, 113: Category.INFRA_RUNTIME}
-_OS_CODES |= {2: Category.DATA_CONFIG, 13: Category.DATA_CONFIG, 24: Category.DATA_CONFIG, 30: Category.INFRA_RUNTIME, 12: Category.INFRA_RUNTIME}
+_DATA_MODULE = re.compile(
+    r"(?:^|/)(?:\w*(?:data|dataset|loader|preprocess|tokeni[sz]\w*|schema|manifest|corpus|config|settings|options|args|cli)\w*)(?:/|\.py$)",
+    re.IGNORECASE,
+)
+_HTTP = re.compile(
+    r"\b(?P<code>4\d\d|5\d\d)\b[^\n]{0,40}\b(?:Client|Server)? ?(?:Error|error|Unauthorized|Forbidden|Not Found|Gateway|Too Many|Unavailable)|(?:HTTP|status)[ a-z:=]{0,12}(?P<code2>4\d\d|5\d\d)\b",
+    re.IGNORECASE,
+)
+_GOLDEN = re.compile(
+    r"\b(?:golden|baseline|reference run|at step \d|epoch \d|iteration \d|main branch|previous run)\b",
+    re.IGNORECASE,
+)
+_DETERMINISM = re.compile(
+    r"bit-?wise|bit-?identical|determinis|reproducib|exact(?:ly)? (?:match|equal)|same seed", re.IGNORECASE
+)
+_OS_CODES = {
+    28: Category.INFRA_RUNTIME,
+    122: Category.INFRA_RUNTIME,
+    5: Category.INFRA_RUNTIME,
+    116: Category.INFRA_RUNTIME,
+    107: Category.INFRA_RUNTIME,
+}
+_OS_CODES |= {
+    98: Category.INFRA_RUNTIME,
+    104: Category.INFRA_RUNTIME,
+    110: Category.INFRA_RUNTIME,
+    111: Category.INFRA_RUNTIME,
+    113: Category.INFRA_RUNTIME,
+}
+_OS_CODES |= {
+    2: Category.DATA_CONFIG,
+    13: Category.DATA_CONFIG,
+    24: Category.DATA_CONFIG,
+    30: Category.INFRA_RUNTIME,
+    12: Category.INFRA_RUNTIME,
+}
 _ERRNO = re.compile(r"\[Errno (\d{1,3})\]")
 
 
 def best_hit(hits: Sequence[Hit]) -> Hit | None:
     """The hit that says most: known roots first, of them one that decides a category, then in the catalogue's order."""
-    named = [hit for hit in hits if hit.signature.id not in _STRUCTURAL and hit.signature.role in _ORDER]
-    return min(named, key=lambda hit: (_ORDER[hit.signature.role], hit.signature.category == "by_context"), default=None)
+    named = [hit for hit in hits if hit.signature.id not in STRUCTURAL and hit.signature.role in _ORDER]
+    return min(
+        named,
+        key=lambda hit: (_ORDER[hit.signature.role], hit.signature.category == "by_context"),
+        default=None,
+    )
 
 
-def judge(kind: str, message: str, hits: Sequence[Hit], *, context: str = "", place: str = "", extra: str = "") -> Judged:
+def judge(
+    kind: str, message: str, hits: Sequence[Hit], *, context: str = "", place: str = "", extra: str = ""
+) -> Judged:
     """An exception (`kind`, `message`) or a failed check (`kind` ""). `context`: the test's or step's name; `place`: the innermost
     file of the repository in its traceback; `extra`: further lines of its text.
     """
     hit = best_hit(hits)
     name = kind.rpartition(".")[2]
-    if hit is not None and hit.signature.role == "root" and hit.signature.id not in _GATES and hit.signature.category != "by_context":
+    if (
+        hit is not None
+        and hit.signature.role == "root"
+        and hit.signature.id not in GATES
+        and hit.signature.category != "by_context"
+    ):
         return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit, sure=True)
     if name in _CASCADE or (hit is not None and hit.signature.role == "cascade"):
         signature = hit.signature.name if hit is not None else _snake(name)
         return Judged(signature, category_of(hit.signature.category) if hit else None, Strength.CASCADE, hit)
-    if name in ("", "AssertionError", "Failed", "ValueError", "SystemExit", "RuntimeError", "Exception", "FloatingPointError") and (
-        (checked := comparison(message, context)) is not None and (name in ("", "AssertionError", "Failed", "SystemExit") or checked.strength >= 2)
+    if name in (
+        "",
+        "AssertionError",
+        "Failed",
+        "ValueError",
+        "SystemExit",
+        "RuntimeError",
+        "Exception",
+        "FloatingPointError",
+    ) and (
+        (checked := comparison(message, context)) is not None
+        and (name in ("", "AssertionError", "Failed", "SystemExit") or checked.strength >= 2)
     ):
         judged = _check(checked, name, message + " " + extra, hit, context=context)
         if judged is not None:
@@ -133,21 +189,56 @@ def _check(found: Comparison, name: str, text: str, hit: Hit | None, *, context:
     equal = found.operator in ("==", "!=") or found.word == "not close"
     match found.subject:
         case _ if too_tight(found):
-            return Judged("tolerance_too_tight", Category.METRIC_POLICY, Strength.NAMED, hit, found, why="The error is within what float32 resolution and another order of summation give.")
+            return Judged(
+                "tolerance_too_tight",
+                Category.METRIC_POLICY,
+                Strength.NAMED,
+                hit,
+                found,
+                why="The error is within what float32 resolution and another order of summation give.",
+            )
         case Subject.PERFORMANCE | Subject.MEMORY | Subject.POLICY:
             return Judged(signature, Category.METRIC_POLICY, Strength.NAMED, hit, found)
         case Subject.QUALITY if equal and not _GOLDEN.search(text):
-            return Judged(signature if hit else "numeric_mismatch", Category.CORRECTNESS, Strength.NAMED, hit, found)
+            return Judged(
+                signature if hit else "numeric_mismatch", Category.CORRECTNESS, Strength.NAMED, hit, found
+            )
         case Subject.QUALITY:
-            return Judged(signature if hit else "quality_below_limit", Category.ML_REGRESSION, Strength.NAMED, hit, found)
+            return Judged(
+                signature if hit else "quality_below_limit",
+                Category.ML_REGRESSION,
+                Strength.NAMED,
+                hit,
+                found,
+            )
         case Subject.NUMERICS:
-            return Judged(hit.signature.name if hit else "numeric_mismatch", Category.CORRECTNESS, Strength.NAMED, hit, found)
+            return Judged(
+                hit.signature.name if hit else "numeric_mismatch",
+                Category.CORRECTNESS,
+                Strength.NAMED,
+                hit,
+                found,
+            )
         case Subject.FINITE:
-            unit = bool(re.search(r"(?:^|/)tests?/", context)) and not re.search(r"train|fit|run|e2e|convergence", context)
-            return Judged("loss_not_finite", Category.CORRECTNESS if unit else Category.ML_REGRESSION, Strength.NAMED, hit, found)
+            unit = bool(re.search(r"(?:^|/)tests?/", context)) and not re.search(
+                r"train|fit|run|e2e|convergence", context
+            )
+            return Judged(
+                "loss_not_finite",
+                Category.CORRECTNESS if unit else Category.ML_REGRESSION,
+                Strength.NAMED,
+                hit,
+                found,
+            )
     if name == "" or name == "AssertionError" or name == "Failed":
         data = _is_data(text, context)
-        return Judged("assertion_failed", Category.DATA_CONFIG if data else Category.CORRECTNESS, Strength.GENERIC, hit, found)
+        return Judged(
+            "assertion_failed",
+            Category.DATA_CONFIG if data else Category.CORRECTNESS,
+            Strength.GENERIC,
+            hit,
+            found,
+        )
     return None
 
 
@@ -165,17 +256,30 @@ def _by_type(name: str, message: str, hit: Hit | None, *, context: str, place: s
     if code := _ERRNO.search(message):
         category = _OS_CODES.get(int(code[1]), Category.CORRECTNESS)
         return Judged(signature, category, Strength.GENERIC, hit)
-    if (http := _HTTP.search(message)) and re.search(r"HTTP|Status|Client|Server|Request|API|url", name + message):
+    if (http := _HTTP.search(message)) and re.search(
+        r"HTTP|Status|Client|Server|Request|API|url", name + message
+    ):
         status = int(http["code"] or http["code2"])
         infra = status >= 500 or status in (408, 429)
-        return Judged("http_error", Category.INFRA_RUNTIME if infra else Category.DATA_CONFIG, Strength.NAMED, hit)
+        return Judged(
+            "http_error", Category.INFRA_RUNTIME if infra else Category.DATA_CONFIG, Strength.NAMED, hit
+        )
     if name in _INFRA:
         return Judged(signature, Category.INFRA_RUNTIME, Strength.GENERIC, hit)
     if name in _DATA or _CONFIG_TYPE.search(name):
         return Judged(signature, Category.DATA_CONFIG, Strength.GENERIC, hit)
     if name in ("KeyboardInterrupt", "SystemExit"):
         return Judged(signature, None, Strength.CASCADE, hit)
-    if name in ("ValueError", "RuntimeError", "KeyError", "AssertionError", "IndexError", "Exception", "OSError", "") and _is_data(message, place or context):
+    if name in (
+        "ValueError",
+        "RuntimeError",
+        "KeyError",
+        "AssertionError",
+        "IndexError",
+        "Exception",
+        "OSError",
+        "",
+    ) and _is_data(message, place or context):
         return Judged(signature, Category.DATA_CONFIG, Strength.GENERIC, hit)
     if name == "KeyError" and re.fullmatch(r"'[A-Z][A-Z0-9_]{2,}'", message.strip()):
         return Judged("environment_variable_missing", Category.DATA_CONFIG, Strength.GENERIC, hit)

@@ -28,6 +28,10 @@ class StepView:
         """The signature hits on the step's lines, echoed and quoted text left out."""
         return tuple(hit for line in self.step.lines for hit in self._hits.on(line) if not hit.discounted)
 
+    def hits_on(self, line: Line) -> Sequence[Hit]:
+        """The signature hits on one line, discounted ones too."""
+        return self._hits.on(line)
+
     @cached_property
     def streams(self) -> dict[StreamKey, tuple[Line, ...]]:
         """The step's lines by who wrote them."""
@@ -54,7 +58,9 @@ class StepView:
     @cached_property
     def alive(self) -> dict[StreamKey, tuple[int, ...]]:
         """Line numbers of signs of life, by stream."""
-        return {key: tuple(line.number for line in lines if alive(line)) for key, lines in self.streams.items()}
+        return {
+            key: tuple(line.number for line in lines if alive(line)) for key, lines in self.streams.items()
+        }
 
     def alive_after(self, line: Line) -> bool:
         """Whether the stream of a line was at work after it (and not only another test run or command)."""
@@ -97,12 +103,16 @@ class Scene:
 
     def suspects(self, job: Job) -> tuple[Step, ...]:
         """The steps of a job to look for its cause in: those that failed, or where the log does not say, all that may have."""
-        failed = tuple(step for step in job.steps if step.conclusion is Conclusion.FAILURE and not step.teardown)
+        failed = tuple(
+            step for step in job.steps if step.conclusion is Conclusion.FAILURE and not step.teardown
+        )
         if failed:
             return failed
         if job.conclusion in (Conclusion.SUCCESS,):
             return ()
-        return tuple(step for step in job.steps if step.conclusion is Conclusion.UNKNOWN and not step.teardown)
+        return tuple(
+            step for step in job.steps if step.conclusion is Conclusion.UNKNOWN and not step.teardown
+        )
 
 
 def stream_of(line: Line) -> StreamKey:

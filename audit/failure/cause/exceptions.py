@@ -1,0 +1,77 @@
+"""Uncaught exceptions outside of tests: which of a step's tracebacks ended something, and what each names as its root."""
+
+import re
+
+from audit.documents.verdict import Category
+from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
+from audit.failure.cause.classify import judge
+from audit.failure.cause.scene import StepView
+from audit.failure.structure.tracebacks import Raised, Traceback, root_of
+
+_OUTSIDE = re.compile(r"site-packages|dist-packages|/lib/python3|<frozen|/bin/")
+
+
+def find(view: StepView) -> list[Candidate]:
+    """One candidate a traceback, outside of what pytest shows as its tests' own."""
+    spans = [(session.first.number, session.last.number, session.first.source) for session in view.sessions]
+    found: list[Candidate] = []
+    for traceback in view.tracebacks:
+        if any(
+            first <= traceback.first <= last and source == traceback.source for first, last, source in spans
+        ):
+            continue
+        found.append(from_traceback(view, traceback))
+    return found
+
+
+def from_traceback(view: StepView, traceback: Traceback) -> Candidate:
+    """The candidate that a traceback's root makes: of a chain with a known signature in a later link, that link's knowledge is used too."""
+    root = root_of(traceback.links)
+    judged = _judge(view, root, traceback)
+    line = root.line
+    if judged.strength < Strength.NAMED:
+        for link in traceback.links:
+            other = _judge(view, link, traceback)
+            if other.strength is Strength.NAMED and (
+                judged.category is None
+                or other.category is judged.category
+                or judged.strength is Strength.CASCADE
+            ):
+                root, judged, line = link, other, link.line
+                break
+    last = traceback.links[-1].line
+    outcome = Outcome.PROGRESSED if view.alive_after(last) else Outcome.TERMINAL
+    if traceback.logged and outcome is Outcome.PROGRESSED:
+        outcome = Outcome.RECOVERED
+    return Candidate(
+        line,
+        judged.signature,
+        judged.category,
+        judged.strength,
+        Origin.EXCEPTION,
+        view.step,
+        outcome,
+        judged.sure
+        or (
+            judged.strength is Strength.GENERIC
+            and judged.category is Category.CORRECTNESS
+            and bool(_inside(root))
+        ),
+        judged.hit,
+        judged.comparison,
+        why=judged.why,
+        at=line.time,
+        kind=root.kind,
+    )
+
+
+def _judge(view: StepView, link: Raised, traceback: Traceback):  # type: ignore[no-untyped-def]
+    hits = [hit for hit in view.hits_on(link.line) if not hit.discounted]
+    frames = [frame for item in traceback.links for frame in item.frames] if not link.frames else link.frames
+    inside = [frame.path for frame in frames if not _OUTSIDE.search(frame.path)]
+    return judge(link.kind, link.message, hits, context=view.step.command, place=inside[-1] if inside else "")
+
+
+def _inside(link: Raised) -> bool:
+    """Whether the innermost frame is the repository's own code."""
+    return bool(link.frames) and not _OUTSIDE.search(link.frames[-1].path)

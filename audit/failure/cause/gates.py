@@ -1,0 +1,100 @@
+"""Checks that a script makes and prints: the line that says which one did not hold.
+
+Looked for after the last sign of life of the step: a gate runs when its work is done.
+"""
+
+from collections.abc import Sequence
+
+from audit.documents.verdict import Category
+from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
+from audit.failure.cause.classify import judge
+from audit.failure.cause.scene import StepView
+from audit.failure.model import Kind, Line
+from audit.failure.structure.comparison import comparison
+from audit.failure.structure.progress import metric_line
+
+_TAIL = 60
+"""Lines before a step's end in which its own verdict stands."""
+_WEIGHT = {
+    Category.CORRECTNESS: 0,
+    Category.ML_REGRESSION: 1,
+    Category.DATA_CONFIG: 2,
+    Category.METRIC_POLICY: 3,
+    Category.INFRA_RUNTIME: 4,
+}
+
+
+def find(view: StepView) -> list[Candidate]:
+    """The failed checks that the end of a step states, the weightiest first."""
+    inside = [(found.first, found.last, found.source) for found in view.tracebacks]
+    spans = [(session.first.number, session.last.number, session.first.source) for session in view.sessions]
+    found: list[Candidate] = []
+    for line in _tail(view):
+        if line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.DUMP} or line.text.startswith(
+            ("##[", "[command]", "+ ", "$ ")
+        ):
+            continue
+        if any(
+            low <= line.number <= high and source == line.source for low, high, source in (*inside, *spans)
+        ):
+            continue
+        checked = comparison(line.text, view.step.command)
+        if checked is None or checked.strength < 2 or (metric_line(line.text) and checked.strength < 3):
+            continue
+        judged = judge(
+            "",
+            line.text,
+            [hit for hit in view.hits_on(line) if not hit.discounted],
+            context=view.step.command,
+        )
+        if judged.comparison is None:
+            continue
+        found.append(
+            Candidate(
+                line,
+                judged.signature,
+                judged.category,
+                Strength.GENERIC if judged.strength is Strength.GENERIC else Strength.NAMED,
+                Origin.GATE,
+                view.step,
+                Outcome.TERMINAL,
+                False,
+                judged.hit,
+                judged.comparison,
+                (view.step.name or view.step.command,),
+                why=judged.why,
+            )
+        )
+    return sorted(
+        found,
+        key=lambda candidate: (
+            -_explicit(candidate),
+            _WEIGHT.get(candidate.category or Category.INFRA_RUNTIME, 4),
+            candidate.line.number,
+        ),
+    )
+
+
+def _explicit(candidate: Candidate) -> int:
+    return (
+        candidate.comparison.strength
+        if candidate.comparison is not None and candidate.comparison.strength >= 3
+        else 2
+    )
+
+
+def _tail(view: StepView) -> Sequence[Line]:
+    lines = [line for line in view.step.lines if line is not view.step.end]
+    alive = {number for numbers in view.alive.values() for number in numbers}
+    last = max(
+        (index for index, line in enumerate(lines) if line.number in alive and not comparison_at(line)),
+        default=-1,
+    )
+    after = lines[last + 1 :]
+    return after[-_TAIL:] if any(line.text.strip() for line in after) else lines[-_TAIL:]
+
+
+def comparison_at(line: Line) -> bool:
+    """Whether a line with a sign of life states a failed check itself (`epoch 3: accuracy 0.71 < required 0.90`)."""
+    checked = comparison(line.text)
+    return checked is not None and checked.strength >= 3

@@ -1,0 +1,96 @@
+"""Known causes that tools print in a line of their own: package managers, hubs, compilers, drivers, configuration tools."""
+
+import re
+
+from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
+from audit.failure.cause.classify import GATES, STRUCTURAL
+from audit.failure.cause.scene import StepView, category_of, stream_of
+from audit.failure.model import Hit, Kind, Line
+
+ENVIRONMENT = frozenset(
+    {"network", "hub", "git", "storage", "cloud", "filesystem", "packaging", "containers"}
+)
+"""Families whose failures are of the surroundings and come before the symptoms that they cause."""
+_TRAINING = frozenset({"training", "megatron", "mlperf"})
+_WARNING = re.compile(
+    r"^(?:\S{1,40} ){0,3}\W{0,2}(?:WARN(?:ING)?|INFO|DEBUG|NOTE|note|warning|hint)\b|##\[(?:warning|notice|debug)\]|\bWarning: ",
+    re.IGNORECASE,
+)
+_RETRY = re.compile(
+    r"\b(?:retry(?:ing)?|attempt \d+ ?(?:/|of)|will retry|trying again|falling back)\b", re.IGNORECASE
+)
+
+
+def find(view: StepView) -> list[Candidate]:
+    """One candidate a signature, its first line, outside of test reports and of exceptions' own lines."""
+    spans = [(session.first.number, session.last.number, session.first.source) for session in view.sessions]
+    raised = {(link.line.source, link.line.number) for found in view.tracebacks for link in found.links}
+    inside = [(found.first, found.last, found.source) for found in view.tracebacks]
+    first: dict[str, Candidate] = {}
+    for hit in view.hits:
+        line = hit.line
+        if not _eligible(hit) or (line.source, line.number) in raised:
+            continue
+        if any(low <= line.number <= high and source == line.source for low, high, source in spans):
+            continue
+        if any(low <= line.number < high and source == line.source for low, high, source in inside):
+            continue
+        key = hit.signature.name
+        if key in first:
+            first[key] = _again(first[key], view, line)
+        else:
+            first[key] = _candidate(view, hit)
+    return list(first.values())
+
+
+def _eligible(hit: Hit) -> bool:
+    signature = hit.signature
+    if signature.role not in ("root", "confirming", "cascade") or signature.family in _TRAINING:
+        return False
+    if signature.id in STRUCTURAL or signature.id in GATES or signature.family in ("tests", "policy_text"):
+        return signature.id in ("no_tests_ran", "pytest_usage_error", "bazel_timeout", "failed_consistently")
+    return not hit.line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.DUMP}
+
+
+def warns(line: Line) -> bool:
+    """Whether the program itself calls the line a warning, a note, or an attempt among several."""
+    return bool(_WARNING.search(line.text[:160]) or _RETRY.search(line.text))
+
+
+def _candidate(view: StepView, hit: Hit) -> Candidate:
+    line = hit.line
+    strength = {"root": Strength.NAMED, "confirming": Strength.CONFIRMING, "cascade": Strength.CASCADE}[
+        hit.signature.role
+    ]
+    outcome = Outcome.PROGRESSED if view.alive_after(line) else Outcome.TERMINAL
+    if warns(line):
+        outcome = Outcome.RECOVERED if outcome is Outcome.PROGRESSED else Outcome.UNRESOLVED
+    return Candidate(
+        line,
+        hit.signature.name,
+        category_of(hit.signature.category),
+        strength,
+        Origin.SIGNATURE,
+        view.step,
+        outcome,
+        strength is Strength.NAMED and not warns(line),
+        hit,
+        at=line.time,
+        kind=hit.signature.family,
+    )
+
+
+def _again(before: Candidate, view: StepView, line: Line) -> Candidate:
+    """The same signature once more: counted; where the first was survived and this one was not, this one stands."""
+    import msgspec
+
+    if (
+        before.outcome in (Outcome.PROGRESSED, Outcome.RECOVERED)
+        and not view.alive_after(line)
+        and stream_of(line) == stream_of(before.line)
+    ):
+        outcome = Outcome.UNRESOLVED if warns(line) else Outcome.TERMINAL
+        return msgspec.structs.replace(
+            before, line=line, outcome=outcome, count=before.count + 1, at=line.time
+        )
+    return msgspec.structs.replace(before, count=before.count + 1)

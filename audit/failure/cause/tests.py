@@ -1,0 +1,257 @@
+"""Failed tests: the first block of what failed in the end names the cause; blocks with one message are one cause.
+
+Reruns that passed, expected failures and captured output name none. A failed collection stands above all that follows it.
+"""
+
+import re
+from collections.abc import Sequence
+
+from audit.documents.verdict import Category
+from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
+from audit.failure.cause.classify import Judged, best_hit, judge
+from audit.failure.cause.scene import StepView, category_of
+from audit.failure.model import Hit, Line
+from audit.failure.structure.pytest_report import Block, Session
+from audit.failure.structure.tracebacks import NAMED
+
+_VARIES = re.compile(
+    r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|'[^']{0,200}'|\"[^\"]{0,200}\"|\[[^\]]{0,80}\]"
+)
+_IN_PACKAGES = re.compile(r"site-packages|dist-packages|/lib/python3|\\lib\\|<frozen")
+_SUBPROCESS = re.compile(r"^(?:subprocess\.)?(?:CalledProcessError|TimeoutExpired)$")
+_UNITTEST = re.compile(r"(?P<outcome>FAIL|ERROR): (?P<name>\S+)(?: \((?P<where>[\w.]+)\))?$")
+
+
+def find(view: StepView) -> list[Candidate]:
+    """Causes among the tests of a step, in order, one a distinct message."""
+    found: list[Candidate] = []
+    for session in view.sessions:
+        if session.failed:
+            found.extend(_session(view, session))
+        elif session.coverage is not None and not session.failed:
+            found.append(_coverage(view, session.coverage))
+    return found or _unittest(view)
+
+
+def _session(view: StepView, session: Session) -> list[Candidate]:
+    failing = session.failing
+    clusters: dict[tuple[str, str], list[tuple[Block, Judged, Line]]] = {}
+    for block in session.blocks:
+        if (
+            block.section not in ("FAILURES", "ERRORS")
+            or block.root is None
+            or not _in_the_end(block, failing)
+        ):
+            continue
+        judged, line = _judged(view, block)
+        clusters.setdefault(_key(block, judged), []).append((block, judged, line))
+    found = [_candidate(view, session, members, failing) for members in clusters.values()]
+    if not found:
+        found = _from_summary(view, session, failing)
+    crash = _crash(view, session)
+    if crash is not None and all(candidate.strength <= Strength.CASCADE for candidate in found):
+        return [crash]
+    collection = [candidate for candidate in found if candidate.kind == "collection"]
+    return collection or found
+
+
+def _in_the_end(block: Block, failing: Sequence[str]) -> bool:
+    """Whether the block's test is among those that failed in the end: a test that a rerun saved is not."""
+    if not failing or block.name.startswith("ERROR"):
+        return True
+    name = block.name.replace(".", "::")
+    return any(node.endswith(name) or name in node or node in block.name for node in failing) or not any(
+        "::" in node for node in failing
+    )
+
+
+def _key(block: Block, judged: Judged) -> tuple[str, str]:
+    root = block.root
+    message = _VARIES.sub("#", (root.message if root else ""))[:160]
+    return (
+        judged.signature
+        if judged.hit is not None and judged.strength >= Strength.NAMED
+        else root.kind
+        if root
+        else ""
+    ), ("" if judged.hit is not None and judged.strength >= Strength.NAMED else message)
+
+
+def _judged(view: StepView, block: Block) -> tuple[Judged, Line]:
+    """What a block's exception is, and the line that names it."""
+    root = block.root
+    assert root is not None  # noqa: S101
+    line = root.line
+    hits = [hit for row in (line, *root.text[:6]) for hit in view.hits_on(row) if not hit.discounted]
+    name = f"{block.frames[-1][0] if block.frames else ''}::{block.name}"
+    if _SUBPROCESS.match(root.kind) and (inner := _inner(view, block)) is not None:
+        return inner
+    judged = judge(
+        root.kind,
+        root.message,
+        hits,
+        context=name,
+        place=_place(block),
+        extra=" ".join(row.text for row in root.text[:8]),
+    )
+    if judged.strength is Strength.CASCADE and (inner := _inner(view, block)) is not None:
+        return inner
+    return judged, line
+
+
+def _inner(view: StepView, block: Block) -> tuple[Judged, Line] | None:
+    """The child process's own words, where the test shows what it wrote."""
+    best: tuple[Hit, Line] | None = None
+    for line in block.captured:
+        hit = best_hit([hit for hit in view.hits_on(line) if not hit.discounted])
+        if hit is not None and hit.signature.role == "root":
+            best = (hit, line)
+            break
+    if best is not None:
+        hit, line = best
+        return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit), line
+    for line in reversed(block.captured):
+        if named := NAMED.match(line.text.strip()):
+            return judge(named["kind"], named["message"] or "", (), context=block.name), line
+    return None
+
+
+def _place(block: Block) -> str:
+    """The innermost file of the repository."""
+    for path, _, _ in reversed(block.frames):
+        if not _IN_PACKAGES.search(path):
+            return path
+    return ""
+
+
+def _candidate(
+    view: StepView, session: Session, members: Sequence[tuple[Block, Judged, Line]], failing: Sequence[str]
+) -> Candidate:
+    block, judged, line = members[0]
+    names = [
+        node
+        for member, _, _ in members
+        for node in failing
+        if node.endswith(member.name.replace(".", "::")) or member.name.endswith(node)
+    ]
+    collecting = block.name.startswith("ERROR collecting")
+    return Candidate(
+        line,
+        judged.signature,
+        judged.category,
+        judged.strength,
+        Origin.TEST,
+        view.step,
+        Outcome.TERMINAL,
+        judged.sure or (judged.strength is Strength.GENERIC and judged.category is Category.CORRECTNESS),
+        judged.hit,
+        judged.comparison,
+        tuple(dict.fromkeys(names))
+        or (tuple(failing) if len(members) == len(session.blocks) else (block.name,)),
+        len(members),
+        judged.why,
+        kind="collection" if collecting else block.root.kind if block.root else "",
+        context=block.root.text[:8] if block.root else (),
+    )
+
+
+def _from_summary(view: StepView, session: Session, failing: Sequence[str]) -> list[Candidate]:
+    """Where no block is shown (`--tb=no`, cut logs) the short summary's messages are what is left."""
+    for item in session.short:
+        if item.outcome not in ("FAILED", "ERROR") or item.node not in failing:
+            continue
+        named = NAMED.match(item.message)
+        hits = [hit for hit in view.hits_on(item.line) if not hit.discounted]
+        if not item.message and best_hit(hits) is None:
+            continue
+        judged = judge(
+            named["kind"] if named else "",
+            (named["message"] or "") if named else item.message,
+            hits,
+            context=item.node,
+        )
+        return [
+            Candidate(
+                item.line,
+                judged.signature,
+                judged.category,
+                judged.strength,
+                Origin.TEST,
+                view.step,
+                hit=judged.hit,
+                comparison=judged.comparison,
+                failing=tuple(failing),
+                why=judged.why,
+            )
+        ]
+    return []
+
+
+def _crash(view: StepView, session: Session) -> Candidate | None:
+    """A process that died under its tests: the first record of the crash, wherever it was printed."""
+    for line in view.step.lines:
+        if not session.first.number <= line.number <= session.last.number:
+            continue
+        hits = [
+            hit
+            for hit in view.hits_on(line)
+            if hit.signature.family == "process" and hit.signature.role in ("root", "confirming")
+        ]
+        if hits and "Timeout" not in line.text:
+            hit = hits[0]
+            return Candidate(
+                line,
+                hit.signature.name,
+                category_of(hit.signature.category),
+                Strength.CONFIRMING,
+                Origin.CRASH,
+                view.step,
+                hit=hit,
+                failing=session.failing,
+                count=len(session.crashed),
+            )
+    return None
+
+
+def _coverage(view: StepView, line: Line) -> Candidate:
+    return Candidate(
+        line,
+        "coverage_threshold",
+        Category.METRIC_POLICY,
+        Strength.NAMED,
+        Origin.GATE,
+        view.step,
+        sure=True,
+        failing=("coverage",),
+        why="All tests passed; only the share of lines that they run is below the limit.",
+    )
+
+
+def _unittest(view: StepView) -> list[Candidate]:
+    """unittest's own runner: the first `FAIL:` or `ERROR:` block, its traceback's exception."""
+    failing: list[str] = []
+    first: Line | None = None
+    for line in view.step.lines:
+        if (
+            line.text.startswith(("FAIL: ", "ERROR: "))
+            and (named := _UNITTEST.match(line.text))
+            and (named["where"] or named["name"].startswith("test"))
+        ):
+            failing.append(f"{named['where']}.{named['name']}" if named["where"] else named["name"])
+            first = first or line
+    if first is None or not any(
+        line.text.startswith("FAILED (") or line.text.startswith("Ran ") for line in view.step.lines
+    ):
+        return []
+    for found in view.tracebacks:
+        if found.first > first.number:
+            from audit.failure.cause.exceptions import from_traceback
+
+            candidate = from_traceback(view, found)
+            return [
+                Candidate(
+                    candidate.line, candidate.signature, candidate.category, candidate.strength, Origin.TEST, view.step,
+                    Outcome.TERMINAL, candidate.sure, candidate.hit, candidate.comparison, tuple(failing), len(failing), candidate.why, kind=candidate.kind,
+                )
+            ]  # fmt: skip
+    return []
