@@ -1,0 +1,482 @@
+"""Calls in a comparator: its own functions, known pure ones, readers of files, comparators of test libraries."""
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from audit.failure.gates import files, flow, operators
+from audit.failure.gates.comparators import (
+    COMPARATORS,
+    METHODS,
+    ORDERED,
+    TRUTHS,
+    Comparator,
+    tolerance,
+    within,
+)
+from audit.failure.gates.library import known_function, reduction
+from audit.failure.gates.model import Origin
+from audit.failure.gates.values import (
+    NOTHING,
+    AnyRun,
+    ArgumentParser,
+    Array,
+    Class,
+    EventStore,
+    FileText,
+    Frame,
+    Function,
+    Library,
+    Namespace,
+    OpenFile,
+    PathText,
+    Record,
+    V,
+    items_of,
+    merged,
+)
+
+if TYPE_CHECKING:
+    from audit.failure.gates.calc import Machine
+
+_OPERATORS: Final[dict[str, ast.cmpop]] = {
+    ">": ast.Gt(),
+    ">=": ast.GtE(),
+    "<": ast.Lt(),
+    "<=": ast.LtE(),
+    "==": ast.Eq(),
+    "!=": ast.NotEq(),
+}
+_LOADERS: Final = frozenset(
+    {"json.load", "json.loads", "yaml.safe_load", "yaml.load", "yaml.full_load", "tomllib.load", "tomllib.loads", "toml.load",
+     "toml.loads", "ujson.load", "ujson.loads", "orjson.loads", "omegaconf.OmegaConf.load", "OmegaConf.load"}
+)  # fmt: skip
+_ENVIRON: Final = frozenset({"os.environ.get", "os.getenv", "environ.get", "getenv"})
+_JOIN: Final = frozenset({"os.path.join", "path.join", "posixpath.join"})
+
+
+def call(machine: "Machine", node: ast.Call, scope: Namespace) -> V:
+    """The value of a call."""
+    function = machine._unjudged(node.func, scope)
+    name = function.data.name if isinstance(function.data, Library) and function.data.owner is None else ""
+    short = name.rpartition(".")[2]
+    judged = name in ("all", "any", "bool") or short in ("exit", "int")
+    if not judged and not isinstance(function.data, Function):
+        before, machine.polarity = machine.polarity, None
+        try:
+            args, kwargs = _arguments(machine, node, scope)
+        finally:
+            machine.polarity = before
+    else:
+        args, kwargs = _arguments(machine, node, scope)
+    data = function.data
+    if isinstance(data, Function):
+        return flow.invoke(machine, data, args, kwargs)
+    if isinstance(data, Class):
+        return flow.construct(machine, data, args, kwargs)
+    if not isinstance(data, Library):
+        return NOTHING
+    if data.owner is None:
+        return _library(machine, node, scope, name, args, kwargs)
+    return _method(machine, node, scope, data, args, kwargs)
+
+
+def _arguments(machine: "Machine", node: ast.Call, scope: Namespace) -> tuple[list[V], dict[str, V]]:
+    args = machine._items(node.args, scope)
+    kwargs: dict[str, V] = {}
+    for keyword in node.keywords:
+        value = machine.eval(keyword.value, scope)
+        if keyword.arg is not None:
+            kwargs[keyword.arg] = value
+        elif isinstance(value.data, dict):
+            kwargs.update({k: v for k, v in value.data.items() if isinstance(k, str)})
+    return args, kwargs
+
+
+def _library(
+    machine: "Machine", node: ast.Call, scope: Namespace, name: str, args: list[V], kwargs: dict[str, V]
+) -> V:
+    comparator = COMPARATORS.get(name)
+    if comparator is not None:
+        return _close(machine, node, scope, comparator, args, kwargs)
+    if name in _LOADERS:
+        return files.document(machine, args[0], scope.path) if args else NOTHING
+    reader = _reader(machine, scope, name, args)
+    if reader is not None:
+        return reader
+    if name in ("sorted", "min", "max") and "key" in kwargs:
+        return _by_key(machine, name, args, kwargs)
+    if name in ("map", "filter") and len(args) == 2:
+        return _mapped(machine, name, args)
+    if name == "next" and args:
+        items = items_of(args[0])
+        return items[0] if items else (args[1] if len(args) > 1 else NOTHING)
+    if name == "dict":
+        return _dict(args, kwargs)
+    known = known_function(name)
+    return known(args, kwargs) if known is not None else NOTHING
+
+
+def _reader(machine: "Machine", scope: Namespace, name: str, args: list[V]) -> V | None:
+    """Functions that name or read files, and the command line and environment; None where `name` is none of these."""
+    short = name.rpartition(".")[2]
+    if name in ("open", "io.open", "gzip.open"):
+        return files.opened(args)
+    if name in ("pathlib.Path", "Path", "pathlib.PurePath"):
+        return V(PathText("/".join(files.path_of(a) or "?" for a in args) or "."), merged(*args))
+    if name in _JOIN:
+        parts = [files.path_of(a) for a in args]
+        return V("/".join(p for p in parts if p), merged(*args)) if None not in parts else NOTHING
+    if name in ("glob.glob", "glob.iglob"):
+        path = files.path_of(args[0]) if args else None
+        head, _, tail = (path or "").rpartition("/")
+        return files.path_call(machine, PathText(head or "."), "glob", [V(tail)])
+    if name in _ENVIRON:
+        return _environment(machine, scope, args)
+    if name in ("csv.DictReader", "DictReader"):
+        return files.rows(machine, args[0], scope.path) if args else NOTHING
+    if name in ("pandas.read_csv", "polars.read_csv", "pandas.read_parquet"):
+        return files.frame(machine, args[0], scope.path) if args else NOTHING
+    if name in ("pandas.read_json",):
+        return files.frame(machine, args[0], scope.path) if args else NOTHING
+    if short == "EventAccumulator":
+        return files.event_store(args)
+    if short == "get_metric_history":
+        return files.tracker_attribute(machine, short, args)
+    if name in ("argparse.ArgumentParser", "ArgumentParser"):
+        return V(ArgumentParser())
+    return None
+
+
+def _environment(machine: "Machine", scope: Namespace, args: Sequence[V]) -> V:
+    name = args[0].data if args else None
+    if isinstance(name, str) and name in machine.environ:
+        return V(machine.environ[name], frozenset((Origin("environment", name, machine.argv_place),)))
+    default = args[1] if len(args) > 1 else V(None)
+    return V(default.data, default.origins | {Origin("environment", str(name), scope.path)})
+
+
+def _by_key(machine: "Machine", name: str, args: list[V], kwargs: dict[str, V]) -> V:
+    items = items_of(args[0]) if args else None
+    key = kwargs["key"].data
+    if items is None or not isinstance(key, Function):
+        return NOTHING
+    keys = [flow.invoke(machine, key, [item], {}) for item in items]
+    order = known_function("sorted")
+    assert order is not None  # noqa: S101  # a built-in of ours
+    paired = order(
+        [V([V((k, V(i))) for i, k in enumerate(keys)])], {k: v for k, v in kwargs.items() if k == "reverse"}
+    )
+    ranked = items_of(paired)
+    if ranked is None:
+        return NOTHING
+    chosen = [items[pair.data[1].data] for pair in ranked]
+    if name == "sorted":
+        return V(chosen, args[0].origins)
+    return (chosen[0] if name == "min" else chosen[-1]) if chosen else kwargs.get("default", NOTHING)
+
+
+def _mapped(machine: "Machine", name: str, args: list[V]) -> V:
+    items = items_of(args[1])
+    if items is None:
+        return NOTHING
+    function = args[0].data
+    made = []
+    for item in items:
+        if isinstance(function, Function):
+            made.append(flow.invoke(machine, function, [item], {}))
+        elif isinstance(function, Library) and (known := known_function(function.name)):
+            made.append(known([item], {}))
+        else:
+            return NOTHING
+    if name == "map":
+        return V(made)
+    truths = [operators.truth_of(m) for m in made]
+    return NOTHING if None in truths else V([i for i, t in zip(items, truths, strict=True) if t])
+
+
+def _dict(args: list[V], kwargs: dict[str, V]) -> V:
+    made: dict[str, V] = {}
+    for pair in (items_of(args[0]) or []) if args and not isinstance(args[0].data, dict) else []:
+        if (
+            isinstance(pair.data, list | tuple)
+            and len(pair.data) == 2
+            and isinstance(pair.data[0].data, str | int)
+        ):
+            made[pair.data[0].data] = pair.data[1]
+    if args and isinstance(args[0].data, dict):
+        made.update(args[0].data)
+    return V({**made, **kwargs})
+
+
+# -- methods ---------------------------------------------------------------------------------------------------------
+
+
+def _method(
+    machine: "Machine", node: ast.Call, scope: Namespace, method: Library, args: list[V], kwargs: dict[str, V]
+) -> V:
+    owner, name = method.owner or NOTHING, method.name
+    data = owner.data
+    if isinstance(data, Record):
+        return _of_self(machine, node, scope, name, args, kwargs)
+    if isinstance(data, PathText):
+        return files.path_call(machine, data, name, args)
+    if isinstance(data, OpenFile | FileText):
+        return owner if name in ("read", "readlines", "splitlines", "strip", "split") else NOTHING
+    if isinstance(data, EventStore):
+        return files.event_store_call(machine, name, args)
+    if isinstance(data, ArgumentParser):
+        return _parser(machine, data, name, args, kwargs, scope)
+    if isinstance(data, Frame):
+        return files.frame_call(data, name, args, kwargs)
+    if isinstance(data, dict):
+        return _of_dict(machine, data, owner, name, args)
+    if isinstance(data, AnyRun):
+        return (
+            machine.data.lookup(args[0].data)
+            if name == "get" and args and isinstance(args[0].data, str)
+            else NOTHING
+        )
+    if isinstance(data, list | tuple):
+        return _of_list(machine, data, owner, name, args, kwargs)
+    if isinstance(data, str):
+        return _of_text(data, owner, name, args)
+    return (
+        owner
+        if name in ("item", "detach", "cpu", "float", "numpy", "double") and owner.number is not None
+        else NOTHING
+    )
+
+
+def _of_dict(machine: "Machine", data: dict[object, V], owner: V, name: str, args: list[V]) -> V:
+    if name == "get" and args:
+        found = machine.item(owner, args[0])
+        return found if found.known else (args[1] if len(args) > 1 else V(None))
+    visible = {k: v for k, v in data.items() if not (isinstance(k, str) and k.startswith("\0"))}
+    if name == "items":
+        return V([V((V(k), v)) for k, v in visible.items()], owner.origins)
+    if name == "values":
+        return V(list(visible.values()), owner.origins)
+    if name == "keys":
+        return V([V(k) for k in visible], owner.origins)
+    if name == "update" and args and isinstance(args[0].data, dict):
+        data.update(args[0].data)
+    if name == "setdefault" and len(args) == 2 and isinstance(args[0].data, str | int):
+        return data.setdefault(args[0].data, args[1])
+    return V(None) if name == "update" else NOTHING
+
+
+def _of_list(
+    machine: "Machine",
+    data: list[V] | tuple[V, ...],
+    owner: V,
+    name: str,
+    args: list[V],
+    kwargs: dict[str, V],
+) -> V:
+    if isinstance(data, list):
+        if name == "append" and args:
+            machine.tick()
+            data.append(args[0])
+            return V(None)
+        if name == "extend" and args:
+            data.extend(items_of(args[0]) or ())
+            return V(None)
+    if name in (
+        "tolist",
+        "to_list",
+        "numpy",
+        "copy",
+        "flatten",
+        "ravel",
+        "detach",
+        "cpu",
+        "float",
+        "astype",
+        "squeeze",
+        "dropna",
+    ):
+        kept = [v for v in data if not (name == "dropna" and isinstance(v.data, float) and v.data != v.data)]
+        return V(
+            Array(kept) if isinstance(data, Array) and name not in ("tolist", "to_list") else kept,
+            owner.origins,
+        )
+    if name == "index" and args and args[0].known:
+        found = next((i for i, v in enumerate(data) if v.data == args[0].data), None)
+        return NOTHING if found is None else V(found)
+    if name == "count" and args and args[0].known:
+        return V(sum(v.data == args[0].data for v in data))
+    if name == "item" and len(data) == 1:
+        return data[0]
+    known = reduction(name) if isinstance(data, Array) else None
+    return known([owner, *args], kwargs) if known is not None else NOTHING
+
+
+def _of_text(data: str, owner: V, name: str, args: list[V]) -> V:
+    simple = {
+        "strip": data.strip,
+        "lower": data.lower,
+        "upper": data.upper,
+        "lstrip": data.lstrip,
+        "rstrip": data.rstrip,
+    }
+    if name in simple and not args:
+        return V(simple[name](), owner.origins)
+    if name in ("startswith", "endswith") and args and isinstance(args[0].data, str):
+        return V(data.startswith(args[0].data) if name == "startswith" else data.endswith(args[0].data))
+    if name == "split" and len(data) < 10_000:
+        separator = args[0].data if args and isinstance(args[0].data, str) and args[0].data else None
+        return V([V(part, owner.origins) for part in data.split(separator)])
+    if name == "replace" and len(args) == 2 and all(isinstance(a.data, str) for a in args) and args[0].data:
+        made = data.replace(args[0].data, args[1].data)
+        return V(made, owner.origins) if len(made) < operators.MAX_TEXT else NOTHING
+    return NOTHING
+
+
+# -- command lines ---------------------------------------------------------------------------------------------------
+
+
+def _parser(
+    machine: "Machine",
+    parser: ArgumentParser,
+    name: str,
+    args: list[V],
+    kwargs: dict[str, V],
+    scope: Namespace,
+) -> V:
+    if name == "add_argument":
+        _add_argument(parser, args, kwargs)
+        return V(None)
+    if name in ("add_argument_group", "add_mutually_exclusive_group"):
+        return V(parser)
+    if name in ("parse_args", "parse_known_args"):
+        made = V(Record(_parsed(machine, parser, scope), open=True))
+        return made if name == "parse_args" else V((made, V([])))
+    return V(None)
+
+
+def _add_argument(parser: ArgumentParser, args: list[V], kwargs: dict[str, V]) -> None:
+    names = [a.data for a in args if isinstance(a.data, str)]
+    if not names:
+        return
+    flags = [n for n in names if n.startswith("-")]
+    longest = max(flags, key=lambda n: (n.startswith("--"), len(n)), default=names[0])
+    given = kwargs.get("dest")
+    destination = (
+        given.data if given and isinstance(given.data, str) else longest.lstrip("-").replace("-", "_")
+    )
+    action = kwargs.get("action", V(None)).data
+    switch = isinstance(action, str) and action.startswith("store_")
+    parser.defaults[destination] = kwargs.get("default", V(action == "store_false") if switch else V(None))
+    if not flags:
+        parser.positionals.append(destination)
+    if switch:
+        parser.switches.add(destination)
+    for flag in flags:
+        parser.flags[flag] = destination
+
+
+def _parsed(machine: "Machine", parser: ArgumentParser, scope: Namespace) -> dict[str, V]:
+    """Defaults, with what the command line says in their place."""
+    found = dict(parser.defaults)
+    if machine.argv is None:
+        return {k: (NOTHING if k in parser.positionals else v) for k, v in found.items()}
+    origin = lambda flag: frozenset((Origin("argument", flag, machine.argv_place or scope.path),))  # noqa: E731
+    words, positionals = list(machine.argv[1:]), list(parser.positionals)
+    while words:
+        word = words.pop(0)
+        flag, equals, value = word.partition("=")
+        destination = parser.flags.get(flag)
+        if destination is None:
+            if positionals and not word.startswith("--"):
+                found[positionals[0]] = V(_scalar(word), origin(positionals.pop(0)))
+        elif destination in parser.switches:
+            found[destination] = V(True)
+        elif equals or words:
+            found[destination] = V(_scalar(value if equals else words.pop(0)), origin(flag))
+    return found
+
+
+def _scalar(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text) if len(text) < 40 else text
+        except ValueError:
+            continue
+    return text
+
+
+# -- comparators -----------------------------------------------------------------------------------------------------
+
+
+def _close(
+    machine: "Machine",
+    node: ast.Call,
+    scope: Namespace,
+    comparator: Comparator,
+    args: list[V],
+    kwargs: dict[str, V],
+) -> V:
+    """A comparison within tolerances: `actual` first, `expected` second, as all of these libraries have it."""
+    from audit.failure.gates.calc import Seen
+
+    sides = [*args[:2]]
+    for names in (
+        ("actual", "a", "input", "first", "x"),
+        ("expected", "desired", "b", "other", "second", "y"),
+    ):
+        sides += [kwargs[n] for n in names if n in kwargs]
+    if len(sides) < 2:
+        return NOTHING
+    rtol, atol = tolerance(comparator, args, kwargs)
+    result = _all_within(sides[0], sides[1], rtol, atol)
+    symbol = machine.symbols[-1] if machine.symbols else ""
+    passes = True if machine.polarity is None else machine.polarity
+    if not machine.quiet:
+        machine.seen.append(
+            Seen(
+                node,
+                "close",
+                sides[0],
+                sides[1],
+                result,
+                scope.path,
+                symbol,
+                passes,
+                machine.message,
+                rtol,
+                atol,
+            )
+        )
+    return result
+
+
+def _all_within(actual: V, expected: V, rtol: float | None, atol: float | None) -> V:
+    if rtol is None or atol is None:
+        return NOTHING
+    if actual.number is not None and expected.number is not None:
+        return V(within(actual.number, expected.number, rtol, atol), merged(actual, expected))
+    if not isinstance(actual.data, list | tuple) or not isinstance(expected.data, list | tuple):
+        return NOTHING
+    if len(actual.data) != len(expected.data):
+        return V(False, merged(actual, expected))
+    parts = [_all_within(a, e, rtol, atol).data for a, e in zip(actual.data, expected.data, strict=True)]
+    return V(all(parts), merged(actual, expected)) if all(isinstance(p, bool) for p in parts) else NOTHING
+
+
+def _of_self(
+    machine: "Machine", node: ast.Call, scope: Namespace, name: str, args: list[V], kwargs: dict[str, V]
+) -> V:
+    """Assertion methods of a test case."""
+    if name in METHODS:
+        return _close(machine, node, scope, METHODS[name], args, kwargs)
+    if name in ORDERED and len(args) >= 2:
+        operator = ORDERED[name]
+        result = operators.compare(_OPERATORS[operator], args[0], args[1])
+        machine.polarity, before = True, machine.polarity
+        machine.note(node, operator, args[0], args[1], result, scope)
+        machine.polarity = before
+        return result
+    if name in TRUTHS and node.args:
+        return machine.judged(node.args[0], scope, TRUTHS[name])
+    return NOTHING

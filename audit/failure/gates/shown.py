@@ -1,0 +1,100 @@
+"""What the log shows: numbers, failing tests, lines that a message of the checkout printed."""
+
+import math
+import re
+from bisect import bisect_left
+from typing import Final
+
+from audit.failure.gates.templates import Template, match
+from audit.failure.model import Kind, Line, Reading
+
+_NUMBER: Final = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w])")
+_FAILED_TEST: Final = re.compile(r"^(?:FAILED|ERROR)\s+(\S{1,400}?::\S{1,400}?)(?:\s+-\s.*)?$")
+_FOOTER: Final = re.compile(
+    r"^\s*(?P<path>[\w./\\-]{1,300}\.py):(?P<line>\d{1,7}): ?(?P<what>\w[\w.]{0,100})?"
+)
+MAX_LINES: Final = 60_000
+"""Lines of a log in which numbers and messages are looked for."""
+
+
+class Shown:
+    """Questions about a log's kept lines, answered from indexes made once."""
+
+    def __init__(self, reading: Reading | None) -> None:
+        self.lines: list[Line] = list(reading.lines[:MAX_LINES]) if reading else []
+        self._numbers: list[tuple[float, int]] | None = None
+        self.failed_tests: dict[str, Line] = {}
+        self.footers: dict[tuple[str, int], Line] = {}
+        for line in self.lines:
+            self._index(line)
+
+    def _index(self, line: Line) -> None:
+        text = line.text
+        if "::" in text and (found := _FAILED_TEST.match(text[:1000])):
+            self.failed_tests.setdefault(found[1], line)
+        elif ".py:" in text and (place := _FOOTER.match(text[:600])):
+            self.footers.setdefault((place["path"].replace("\\", "/"), int(place["line"])), line)
+
+    def number(self, value: float) -> bool:
+        """Whether some line that compares or reports shows this number, to the precision in which it is written."""
+        if not math.isfinite(value):
+            return False
+        if self._numbers is None:
+            self._numbers = sorted(self._all_numbers())
+        reach = max(abs(value) * 5e-3, 1e-12)
+        at = bisect_left(self._numbers, (value - reach, -1))
+        while at < len(self._numbers) and self._numbers[at][0] <= value + reach:
+            shown, places = self._numbers[at]
+            if places >= 3 and abs(shown - value) <= 0.5 * 10.0**-places:
+                return True
+            at += 1
+        return False
+
+    def _all_numbers(self) -> list[tuple[float, int]]:
+        found = []
+        wanted = (Kind.GATE, Kind.TEST, Kind.FAILED, Kind.ERROR, Kind.EXCEPTION, Kind.PASSED)
+        for line in self.lines:
+            if not any(kind in line.kinds for kind in wanted):
+                continue
+            for match_ in _NUMBER.finditer(line.text[:2000]):
+                text = match_[0].replace(",", "")
+                places = len(text.partition(".")[2].partition("e")[0]) if "." in text else 0
+                found.append((float(text), places))
+        return found
+
+    def failed(self, test: str) -> Line | None:
+        """The line that says that a test failed: its id, with or without its parameters' spelling."""
+        if test in self.failed_tests:
+            return self.failed_tests[test]
+        for name, line in self.failed_tests.items():
+            if name.endswith("/" + test) or test.endswith("/" + name):
+                return line
+        return None
+
+    def any_failed(self, name: str) -> Line | None:
+        """The line that says that a test of that name failed, with any parameters."""
+        for test, line in self.failed_tests.items():
+            if test.partition("[")[0].endswith(name):
+                return line
+        return None
+
+    def footer(self, path: str, first: int, last: int) -> Line | None:
+        """The line `path:line: AssertionError` for a statement of the checkout."""
+        for (shown, number), line in self.footers.items():
+            if first <= number <= last and (
+                shown == path or shown.endswith("/" + path) or path.endswith("/" + shown)
+            ):
+                return line
+        return None
+
+    def printed(self, template: Template, after: int = 0) -> tuple[Line, dict[str, str]] | None:
+        """The last line that a message printed, with what stood in its gaps. Program text in a test report is no print."""
+        longest = max((p.strip("\n") for p in template.pieces), key=len)
+        best = None
+        for line in self.lines[after:]:
+            if longest not in line.text or Kind.SOURCE in line.kinds or Kind.ECHO in line.kinds:
+                continue
+            found = match(template, line.text)
+            if found is not None and "{" not in "".join(found.values()):
+                best = (line, found)
+        return best
