@@ -1,12 +1,12 @@
 """The one loader of templates, and the two environments in which nothing goes out unsanitized.
 
-A plain value that a template prints is sanitized for the surface by the environment itself; only what the
-sanitizer's own functions made (`Markup`) passes as it is. Templates run in a sandbox: they are ours, but what
-they are given is not.
+A plain value that a template prints is sanitized for the surface by the environment itself; only what the sanitizer's own functions
+made passes as it is. Templates run in a sandbox: they are ours, but what they are given is not. A repository's own templates (overrides)
+run in `audit.report.overrides`, in a process of their own.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,58 +18,93 @@ import audit
 from audit.safety import sanitize
 
 
-def _folder() -> Path:
+class Quoted:
+    """Markdown that the sanitizer made. Deliberately no string: whatever is joined to it, cut from it or replaced in it becomes plain text
+    again, and is quoted when it is printed."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
+def folder() -> Path:
     """The package's own `templates` in an installation, the repository's in a checkout."""
     package = Path(audit.__file__).parent
     installed = package / "templates"
     return installed if installed.is_dir() else package.parent / "templates"
 
 
-def _environment(quote: Callable[[str], str], *, autoescape: bool) -> ImmutableSandboxedEnvironment:
+def _environment(finalize: Callable[[Any], str], *, autoescape: bool) -> ImmutableSandboxedEnvironment:
     return ImmutableSandboxedEnvironment(
-        loader=jinja2.FileSystemLoader(_folder()),
+        loader=jinja2.FileSystemLoader(folder()),
         undefined=jinja2.StrictUndefined,
         autoescape=autoescape,
-        finalize=lambda value: value if isinstance(value, Markup) else Markup(quote(str(value))),  # noqa: S704
+        finalize=finalize,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
 
 
-def _marked(quote: Callable[..., str]) -> Callable[..., Markup]:
+def _html_value(value: Any) -> str:
+    return value if isinstance(value, Markup) else Markup(sanitize.html(str(value)))  # noqa: S704
+
+
+def _html_marked(quote: Callable[..., str]) -> Callable[..., Markup]:
     """The sanitizer's function as a filter whose result is not quoted once more."""
     return lambda *args, **options: Markup(quote(*args, **options))  # noqa: S704
 
 
 @functools.cache
 def _html() -> ImmutableSandboxedEnvironment:
-    environment = _environment(sanitize.html, autoescape=True)
-    environment.filters["block"] = _marked(functools.partial(sanitize.html, multiline=True))
-    environment.filters["prose"] = _marked(sanitize.html_prose)
+    environment = _environment(_html_value, autoescape=True)
+    environment.filters["block"] = _html_marked(functools.partial(sanitize.html, multiline=True))
+    environment.filters["prose"] = _html_marked(sanitize.html_prose)
     return environment
 
 
-@functools.cache
-def _markdown() -> ImmutableSandboxedEnvironment:
-    environment = _environment(sanitize.markdown, autoescape=False)
-    environment.filters["code"] = _marked(sanitize.markdown_code)
-    environment.filters["prose"] = _marked(sanitize.markdown_prose)
-    environment.filters["link"] = _marked(sanitize.markdown_link)
+def _markdown_value(value: Any) -> str:
+    return str(value) if type(value) is Quoted else sanitize.markdown(str(value))
+
+
+def _marked(quote: Callable[..., str]) -> Callable[..., Quoted]:
+    return lambda value, *args, **options: Quoted(quote(str(value), *args, **options))
+
+
+MARKDOWN_FILTERS: Mapping[str, Callable[..., str]] = {
+    "code": sanitize.markdown_code,
+    "prose": sanitize.markdown_prose,
+    "link": sanitize.markdown_link,
+    "code_link": sanitize.markdown_code_link,
+}
+"""The functions of the sanitizer that Markdown templates may call."""
+
+
+def markdown_environment() -> ImmutableSandboxedEnvironment:
+    """A new environment for Markdown templates."""
+    environment = _environment(_markdown_value, autoescape=False)
+    environment.filters.update({name: _marked(quote) for name, quote in MARKDOWN_FILTERS.items()})
     return environment
+
+
+_markdown = functools.cache(markdown_environment)
 
 
 def render_html(name: str, context: dict[str, Any]) -> str:
     """The HTML template `name` with every value of `context` escaped."""
-    return _finished(_html().get_template(name).render(context))
+    return finished(_html().get_template(name).render(context))
 
 
 def render_markdown(name: str, context: dict[str, Any]) -> str:
     """The Markdown template `name` with every value of `context` as plain text."""
-    return _finished(_markdown().get_template(name).render(context))
+    return finished(_markdown().get_template(name).render(context))
 
 
-def _finished(text: str) -> str:
+def finished(text: str) -> str:
     """A second, independent line of defence over the whole text, where a filter may have joined parts behind
     our back.
     """

@@ -156,6 +156,15 @@ def log_text(text: str) -> str:
     return "\n".join(map(log_line, text.split("\n")))
 
 
+def log_quote(text: str, token: str) -> str:
+    """Foreign lines for the log, as a finished text: the runner takes no command between the two lines around them.
+
+    `token` is a fresh random word, so that nothing quoted can end the quotation; and should it be ignored, the lines hold no command.
+    """
+    quoted = log_text(printable(text, multiline=True))
+    return f"::stop-commands::{token}\n{quoted}\n::{token}::"
+
+
 # --- workflow commands -------------------------------------------------------------------------------------
 
 
@@ -279,6 +288,12 @@ def markdown_link(text: str, url: str) -> str:
     """A link with `text` as its label; the label alone where the address is not a safe one."""
     address = safe_url(url)
     return f"[{markdown(text)}]({address})" if address else markdown(text)
+
+
+def markdown_code_link(text: str, url: str, limit: int | None = None) -> str:
+    """A link with `text` as a code span for its label; the span alone where the address is not a safe one."""
+    address, label = safe_url(url), markdown_code(text, limit)
+    return f"[{label}]({address})" if address and label else label
 
 
 # --- HTML --------------------------------------------------------------------------------------------------
