@@ -18,8 +18,8 @@ RUN /opt/ml-audit/bin/python -m compileall -q -j 0 --invalidation-mode unchecked
 
 FROM ${PYTHON_IMAGE}
 # Perl is most of what Debian's git brings along and only commands that are never called here (send-email, svn) use it;
-# translations and manuals are left out for their size too.
-RUN printf 'path-exclude=/usr/share/%s/*\n' doc man locale > /etc/dpkg/dpkg.cfg.d/ml-audit \
+# translations and manuals are left out for their size too; licences stay.
+RUN { printf 'path-exclude=/usr/share/%s/*\n' doc man locale; echo 'path-include=/usr/share/doc/*/copyright'; } > /etc/dpkg/dpkg.cfg.d/ml-audit \
  && apt-get update -qq \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends git > /dev/null \
  && dpkg --purge --force-depends $(dpkg-query -W -f '${Package}\n' perl 'perl-modules-*' 'libperl5*' liberror-perl) > /dev/null 2>&1 \
