@@ -111,11 +111,13 @@ def test_workflows_start_without_permissions_and_keep_no_credentials(path):
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_scripts_get_values_through_the_environment(path):
+def test_scripts_are_bash_and_get_values_through_the_environment(path):
     workflow = yaml.safe_load(path.read_text("utf-8"))
     for job in workflow["jobs"].values():
         for step in job["steps"]:
-            assert "${{" not in step.get("run", "")
+            script = step.get("run", "")
+            assert "${{" not in script
+            subprocess.run(["bash", "-n"], input=script, text=True, check=True)
 
 
 def test_both_actions_have_the_same_inputs_and_outputs():
