@@ -3,11 +3,14 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
 import jsonschema_rs
+from graphql import GraphQLSchema
 
+from .graphql import load_schema
 from .spec import Schemas, load
 
 # Statuses that GitHub gives anywhere, whether or not an endpoint's description lists them.
@@ -129,11 +132,16 @@ def _typed(schema: Mapping[str, Any], text: str) -> object:
 
 
 class Contract:
-    """The operations of the endpoints that the fake has."""
+    """The operations of the endpoints that the fake has, and GitHub's GraphQL schema."""
 
     def __init__(self, description: dict[str, Any] | None = None) -> None:
         self._description = load() if description is None else description
         self._operations: dict[tuple[str, str], Operation] = {}
+
+    @cached_property
+    def graphql(self) -> GraphQLSchema:
+        """Read on first use. Raises SpecUnavailableError."""
+        return load_schema()
 
     def operation(self, method: str, template: str) -> Operation:
         """Raises KeyError where GitHub has no such endpoint."""

@@ -399,8 +399,10 @@ class FakeGitHub:
             return error(401, "Bad credentials")
         if token is None:
             return error(403, "API rate limit exceeded")
+        if self._contract is None:
+            return error(503, "GraphQL needs GitHub's schema")
         call = self._call(request, Repository(0, "nobody/nothing"), token, {})
-        return answer_graphql(call)
+        return answer_graphql(call, self._contract.graphql)
 
     def _over_pace(self, request: Request, token: Token | None) -> Answer | None:
         """Counts what a token does, and refuses what is too much in too short a time."""

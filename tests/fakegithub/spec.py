@@ -1,7 +1,7 @@
-"""GitHub's own OpenAPI description: fetched from npm at test time, cut down to the endpoints in use, and turned into JSON
-schemas.
+"""GitHub's own descriptions of its API: OpenAPI for REST, an SDL for GraphQL. They are fetched from npm at test time.
 
-The package is `@octokit/openapi`; its unpacked file for api.github.com has 13 MB and is kept in a cache outside the tree.
+Of the packages, which unpack to hundreds of megabytes, one file each is kept, in a cache outside the tree. What OpenAPI
+says of the endpoints in use becomes JSON schemas.
 """
 
 import contextlib
@@ -14,19 +14,53 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-VERSION = "23.0.2"
-PACKAGE = "@octokit/openapi"
-_MEMBER = "package/generated/api.github.com.json"
-_SHA256 = "829b4bebb19a53133289f7b0bc819f4f1118115821db2ca9f25e9ee995a7da2a"
+
+@dataclass(frozen=True)
+class Member:
+    """One file of an npm package, pinned."""
+
+    package: str
+    version: str
+    path: str
+    sha256: str
+
+
+REST = Member(
+    "@octokit/openapi",
+    "23.0.2",
+    "package/generated/api.github.com.json",
+    "829b4bebb19a53133289f7b0bc819f4f1118115821db2ca9f25e9ee995a7da2a",
+)
+GRAPHQL = Member(
+    "@octokit/graphql-schema",
+    "15.26.1",
+    "package/schema.graphql",
+    "3c62d0526d133cee53221c89de9b455ade24db78b9e7ad56d642c4c15bce2654",
+)
 _SECONDS = 180
 _COMBINED = ("oneOf", "anyOf", "allOf")
 
 
 class SpecUnavailableError(Exception):
-    """The description could not be fetched; the text says why."""
+    """A description could not be fetched; the text says why."""
+
+
+def fetched(member: Member) -> bytes:
+    """The file's content, from the cache or from npm. Raises SpecUnavailableError."""
+    name = f"{member.package.strip('@').replace('/', '-')}-{member.version}-{member.path.rpartition('/')[2]}"
+    kept = _cache() / name
+    with _locked(kept.with_suffix(".lock")):
+        if kept.exists() and _digest(content := kept.read_bytes()) == member.sha256:
+            return content
+        content = _from_npm(member)
+        fresh = kept.with_suffix(f".{os.getpid()}")
+        fresh.write_bytes(content)
+        fresh.replace(kept)
+        return content
 
 
 # Where the description is narrower than GitHub: the repository of a pull request whose fork was deleted is null.
@@ -35,11 +69,7 @@ _MAY_BE_NULL = (("pull-request", "head", "repo"), ("pull-request-simple", "head"
 
 def load() -> dict[str, Any]:
     """The whole description, mended where GitHub is known to answer otherwise. Raises SpecUnavailableError."""
-    kept = _cache() / f"octokit-openapi-{VERSION}.json"
-    with _locked(kept.with_suffix(".lock")):
-        if not kept.exists() or _digest(kept) != _SHA256:
-            _fetch(kept)
-    told = json.loads(kept.read_bytes())
+    told = json.loads(fetched(REST))
     assert isinstance(told, dict)
     for component, *path in _MAY_BE_NULL:
         schema = told["components"]["schemas"][component]
@@ -65,35 +95,33 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
-def _fetch(kept: Path) -> None:
+def _from_npm(member: Member) -> bytes:
     npm = shutil.which("npm")
     if npm is None:
-        raise SpecUnavailableError(f"npm is not installed, so {PACKAGE} cannot be fetched")
-    with tempfile.TemporaryDirectory(prefix="octokit-openapi-") as folder:
-        command = [npm, "pack", "--silent", f"{PACKAGE}@{VERSION}"]
+        raise SpecUnavailableError(f"npm is not installed, so {member.package} cannot be fetched")
+    with tempfile.TemporaryDirectory(prefix="npm-pack-") as folder:
+        command = [npm, "pack", "--silent", f"{member.package}@{member.version}"]
         try:
             done = subprocess.run(
                 command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False
             )
         except subprocess.TimeoutExpired:
-            raise SpecUnavailableError(f"npm pack {PACKAGE} took longer than {_SECONDS} s") from None
+            raise SpecUnavailableError(f"npm pack {member.package} took longer than {_SECONDS} s") from None
         packed = next(Path(folder).glob("*.tgz"), None)
         if done.returncode or packed is None:
-            raise SpecUnavailableError(f"npm pack {PACKAGE} failed: {done.stderr.strip()[-300:]}")
+            raise SpecUnavailableError(f"npm pack {member.package} failed: {done.stderr.strip()[-300:]}")
         with tarfile.open(packed) as tar:
-            member = tar.extractfile(_MEMBER)
-            if member is None:
-                raise SpecUnavailableError(f"{PACKAGE}@{VERSION} holds no {_MEMBER}")
-            content = member.read()
-    if hashlib.sha256(content).hexdigest() != _SHA256:
-        raise SpecUnavailableError(f"{PACKAGE}@{VERSION} is not the file that was pinned")
-    fresh = kept.with_suffix(f".{os.getpid()}")
-    fresh.write_bytes(content)
-    fresh.replace(kept)
+            file = tar.extractfile(member.path)
+            content = file.read() if file else b""
+    if _digest(content) != member.sha256:
+        raise SpecUnavailableError(
+            f"{member.path} of {member.package}@{member.version} is not what was pinned"
+        )
+    return content
 
 
 class Schemas:

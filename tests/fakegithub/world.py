@@ -35,10 +35,8 @@ class Token:
     expired: bool = False
 
     def may(self, needed: str) -> bool:
-        """Whether it holds one of "issues:write|pull_requests:write"."""
-        return any(self._holds(*one.split(":")) for one in needed.split("|"))
-
-    def _holds(self, scope: str, right: str) -> bool:
+        """Whether it holds a permission such as "pull_requests:write"."""
+        scope, _, right = needed.partition(":")
         held = self.permissions.get(scope)
         return held == "write" or held == right
 
@@ -47,16 +45,20 @@ BOT = Account("github-actions[bot]", ACTIONS_BOT, "Bot")
 OTHER_BOT = Account("other-app[bot]", 77_000_001, "Bot")
 OTHER_APP = 424_242
 _READ = dict.fromkeys(("contents", "pull_requests", "issues", "checks", "actions"), "read")
-_WRITE = {**_READ, "pull_requests": "write", "issues": "write", "checks": "write"}
+_WRITE = {**_READ, "pull_requests": "write", "checks": "write"}
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """One of each kind that a workflow can meet."""
+    """One of each kind that a workflow can meet. `write` has what our README asks for: contents and actions to read, pull
+    requests and checks to write; `maintainer` may write contents too.
+    """
 
     write: str = "ghs_write" + "w" * 31
     read_only: str = "ghs_fork" + "f" * 32
     no_checks: str = "ghs_nochecks" + "n" * 28
+    only_issues: str = "ghs_onlyissues" + "i" * 26
+    maintainer: str = "ghs_maintainer" + "m" * 26
     only_checks: str = "ghs_onlychecks" + "c" * 26
     expired: str = "ghs_expired" + "x" * 29
     person: str = "ghp_person" + "p" * 30
@@ -72,9 +74,11 @@ def known_tokens() -> dict[str, Token]:
         Token(TOKENS.write, BOT, _WRITE),
         Token(TOKENS.read_only, BOT, _READ),
         Token(TOKENS.no_checks, BOT, {**_WRITE, "checks": "read"}),
+        Token(TOKENS.only_issues, BOT, {"contents": "read", "issues": "write"}),
+        Token(TOKENS.maintainer, BOT, {**_WRITE, "contents": "write"}),
         Token(TOKENS.only_checks, BOT, {"contents": "read", "checks": "write"}),
         Token(TOKENS.expired, BOT, _WRITE, expired=True),
-        Token(TOKENS.person, person, _WRITE, app=None),
+        Token(TOKENS.person, person, {**_WRITE, "contents": "write", "issues": "write"}, app=None),
         Token(TOKENS.other_app, OTHER_BOT, _WRITE, app=OTHER_APP),
     ]
     return {token.secret: token for token in all_kinds}
@@ -192,6 +196,7 @@ class ReviewComment:
     in_reply_to: int | None = None
     resolved: bool = False
     side: str = "RIGHT"
+    minimized: str | None = None
 
     @property
     def node_id(self) -> str:
