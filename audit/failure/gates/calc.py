@@ -30,8 +30,12 @@ from audit.failure.gates.values import (
     merged,
 )
 
-MAX_STEPS: Final = 400_000
-"""Nodes evaluated for one entry (a test function, a script): a second of work at most."""
+MAX_STEPS: Final = 600_000
+"""Nodes evaluated for one entry (a test function, a script): two seconds of work at most."""
+MAX_LOOP: Final = 250_000
+"""Nodes evaluated in one loop over data."""
+MAX_IDLE_LOOP: Final = 20_000
+"""Nodes evaluated in one loop over anything else: a simulation or a training loop is not followed to its end."""
 MAX_DEPTH: Final = 60
 """Deepest nesting of expressions and calls together."""
 
@@ -107,6 +111,14 @@ class Machine:
             return self.eval(node, scope)
         finally:
             self.polarity, self.message = before
+
+    def chosen(self, node: ast.expr, scope: Namespace, passes: bool | None, message: ast.expr | None) -> V:
+        """The value of a condition that chooses a branch; where neither branch is a failure, no gate hangs on it."""
+        self.quiet += passes is None
+        try:
+            return self.judged(node, scope, passes, message)
+        finally:
+            self.quiet -= passes is None
 
     def _constant(self, node: ast.Constant, scope: Namespace) -> V:
         value = node.value
@@ -241,7 +253,10 @@ class Machine:
             )
 
     def _conditional(self, node: ast.IfExp, scope: Namespace) -> V:
-        truth = operators.truth_of(self._unjudged(node.test, scope))
+        from audit.failure.gates.flow import meaning_of_choice
+
+        passes = meaning_of_choice(node.body, node.orelse)
+        truth = operators.truth_of(self.chosen(node.test, scope, passes, None))
         if truth is None:
             self.eval(node.body, scope)
             self.eval(node.orelse, scope)
@@ -296,12 +311,16 @@ class Machine:
     def _comprehension(self, node: Any, scope: Namespace) -> V:
         """List, set, dict and generator comprehensions; conditions in them select and are no gates."""
         made: list[tuple[V, ...]] = []
+        start = self.steps
         inner = Namespace(scope.path, outer=scope)
         parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
         before, self.polarity = self.polarity, None if len(node.generators) > 1 else self.polarity
         try:
             complete = self._generate(
-                node.generators, inner, lambda: made.append(tuple(self.eval(p, inner) for p in parts))
+                node.generators,
+                inner,
+                start + MAX_LOOP,
+                lambda: made.append(tuple(self.eval(p, inner) for p in parts)),
             )
         finally:
             self.polarity = before
@@ -312,7 +331,11 @@ class Machine:
         return V([row[0] for row in made])
 
     def _generate(
-        self, generators: Sequence[ast.comprehension], inner: Namespace, emit: Callable[[], None]
+        self,
+        generators: Sequence[ast.comprehension],
+        inner: Namespace,
+        deadline: int,
+        emit: Callable[[], None],
     ) -> bool:
         head, *rest = generators
         items = self.iterate(self._unjudged(head.iter, inner))
@@ -320,12 +343,14 @@ class Machine:
             return False
         for item in items:
             self.tick()
+            if self.steps > deadline:
+                return False
             self.bind(head.target, item, inner)
             keep = self._selected(head.ifs, inner)
             if keep is None:
                 return False
             if keep and rest:
-                if not self._generate(rest, inner, emit):
+                if not self._generate(rest, inner, deadline, emit):
                     return False
             elif keep:
                 emit()

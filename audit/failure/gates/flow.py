@@ -13,6 +13,7 @@ from audit.failure.gates.values import (
     EventStore,
     Function,
     Library,
+    LineText,
     Namespace,
     OpenFile,
     Record,
@@ -92,6 +93,23 @@ def _meaning(target: ast.expr) -> bool | None:
     return True if any(word in _GOOD for word in words) else None
 
 
+def meaning_of_choice(body: ast.expr, orelse: ast.expr) -> bool | None:
+    """What `body if condition else orelse` says of its condition: "PASS" or 0 for a status where it is good; None where neither."""
+    good, bad = _spoken(body), _spoken(orelse)
+    if good is None and bad is None:
+        return None
+    return good if good is not None else not bad
+
+
+def _spoken(node: ast.expr) -> bool | None:
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return None
+    words = node.value.lower().strip("[]() ").split()
+    if any(word.startswith(bad) for word in words for bad in _BAD) or "not" in words:
+        return False
+    return True if any(word in _GOOD for word in words) else None
+
+
 def _augmented(machine: "Machine", node: ast.AugAssign, scope: Namespace) -> None:
     load = (
         ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
@@ -111,7 +129,7 @@ def _if(machine: "Machine", node: ast.If, scope: Namespace) -> None:
     bad, message = failing(node.body)
     good, other = failing(node.orelse)
     passes = False if bad else True if good else None
-    truth = operators.truth_of(machine.judged(node.test, scope, passes, message or other))
+    truth = operators.truth_of(machine.chosen(node.test, scope, passes, message or other))
     if truth is not None:
         run(machine, node.body if truth else node.orelse, scope)
         return
@@ -193,8 +211,14 @@ def _for(machine: "Machine", node: ast.For, scope: Namespace) -> None:
         machine.bind(node.target, NOTHING, scope)
         _either(machine, (node.body, ()), scope)
         return
+    from audit.failure.gates.calc import MAX_IDLE_LOOP, MAX_LOOP
+
+    start, budget = machine.steps, MAX_IDLE_LOOP
     for count, item in enumerate(items):
-        if count >= MAX_ITERATIONS:
+        if count == 0 and _is_data(item):
+            budget = MAX_LOOP
+        if count >= MAX_ITERATIONS or machine.steps - start > budget:
+            _abandon(node, scope)
             break
         machine.bind(node.target, item, scope)
         try:
@@ -206,8 +230,28 @@ def _for(machine: "Machine", node: ast.For, scope: Namespace) -> None:
                 raise
 
 
+def _is_data(item: V) -> bool:
+    """Whether a loop's item comes from telemetry or from stored values."""
+    parts = [item, *(item.data if isinstance(item.data, tuple) else ())]
+    parts += list(item.data.values())[:4] if isinstance(item.data, dict) else []
+    return any(o.kind in ("metric", "stored") for p in parts for o in p.origins) or isinstance(
+        item.data, LineText
+    )
+
+
+def _abandon(node: ast.For, scope: Namespace) -> None:
+    """A loop that is not followed to its end leaves unknown what it sets and whatever it may have filled."""
+    for part in ast.walk(node):
+        if not isinstance(part, ast.Name):
+            continue
+        value = scope.get(part.id)
+        mutable = value is not None and isinstance(value.data, list | dict | Record)
+        if isinstance(part.ctx, ast.Store) or mutable:
+            scope.set(part.id, NOTHING)
+
+
 def _while(machine: "Machine", node: ast.While, scope: Namespace) -> None:
-    machine.eval(node.test, scope)
+    machine.chosen(node.test, scope, None, None)
     try:
         _either(machine, (node.body, ()), scope)
     except Signal as signal:
@@ -234,9 +278,22 @@ def _expression(machine: "Machine", node: ast.Expr, scope: Namespace) -> None:
     if isinstance(value, ast.Yield):
         raise Signal("return", machine.eval(value.value, scope))
     if isinstance(value, ast.Call) and value.args and ast.unparse(value.func) in _EXITS:
-        machine.judged(value.args[0], scope, False)  # a true value is a status that fails
+        _status(machine, value.args[0], scope)
         return
     machine.eval(value, scope)
+
+
+def _status(machine: "Machine", node: ast.expr, scope: Namespace) -> None:
+    """An exit status: 0 is good, a true value is not."""
+    if (
+        isinstance(node, ast.IfExp)
+        and isinstance(node.body, ast.Constant)
+        and isinstance(node.orelse, ast.Constant)
+    ):
+        if isinstance(node.body.value, int) and isinstance(node.orelse.value, int):
+            machine.judged(node.test, scope, node.body.value == 0)
+            return
+    machine.judged(node, scope, False)
 
 
 def _return(machine: "Machine", node: ast.Return, scope: Namespace) -> None:

@@ -27,6 +27,7 @@ class Subject(enum.Enum):
     COUNT = "count"
     NUMERICS = "numerics"
     POLICY = "policy"
+    UNKNOWN = "unknown"
 
 
 class Series(msgspec.Struct, frozen=True):

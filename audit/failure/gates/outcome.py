@@ -11,7 +11,7 @@ from audit.failure.gates.calc import Seen
 from audit.failure.gates.checkout import Checkout
 from audit.failure.gates.entries import ScriptEntry, TestEntry
 from audit.failure.gates.facts import with_facts
-from audit.failure.gates.model import GateOutcome, Origin, Subject
+from audit.failure.gates.model import Assertion, GateOutcome, Origin, Subject
 from audit.failure.gates.noise import beside, comments_near, stated
 from audit.failure.gates.operators import tolerances
 from audit.failure.gates.paired import pair, stored_series
@@ -55,6 +55,7 @@ class Told(msgspec.Struct, frozen=True):
     line: Line
     numbers: dict[str, float]
     failed: bool
+    assertion: Assertion | None = None
 
 
 def outcomes_of(found: Sequence[Found], checkout: Checkout, data: RunData, shown: Shown) -> list[GateOutcome]:
@@ -85,7 +86,7 @@ def _outcome(group: Sequence[Found], checkout: Checkout, data: RunData, shown: S
     if isinstance(seen.left.data, str) or isinstance(seen.right.data, str):
         return None
     outcome = _sides(seen, told)
-    if outcome is None:
+    if outcome is None or (not metrics and outcome.actual is None and isinstance(entry, ScriptEntry)):
         return None
     label = _label(seen, checkout)
     name = (
@@ -121,7 +122,12 @@ def _metrics(seen: Seen) -> list[Origin]:
 
 
 def _numeric(seen: Seen, told: Told) -> bool:
-    return seen.left.number is not None or seen.right.number is not None or bool(told.numbers)
+    return (
+        seen.left.number is not None
+        or seen.right.number is not None
+        or bool(told.numbers)
+        or told.assertion is not None
+    )
 
 
 def _sides(seen: Seen, told: Told | None) -> GateOutcome | None:
@@ -140,6 +146,10 @@ def _sides(seen: Seen, told: Told | None) -> GateOutcome | None:
         operator = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
     actual, limit = _value(left, left_text, told), _value(right, right_text, told)
     rtol, atol = _tolerance(seen, left, right)
+    stated_ = told.assertion if told is not None else None
+    if stated_ is not None and stated_.kind != "limit":
+        actual, limit = _stated(actual, limit, stated_, flipped)
+        atol = stated_.atol if atol is None and rtol is None else atol
     passed = _passed(seen)
     if passed is None and actual is not None and limit is not None and operator in _HOLDS and rtol is None:
         passed = _HOLDS[operator](actual, limit)
@@ -166,6 +176,14 @@ def _sides(seen: Seen, told: Told | None) -> GateOutcome | None:
         told=(told.line.source, told.line.number) if told is not None and told.failed else None,
         why=_why(actual, limit, left_text, right_text) if passed is None else "",
     )
+
+
+def _stated(
+    actual: float | None, limit: float | None, assertion: Assertion, flipped: bool
+) -> tuple[float | None, float | None]:
+    """Sides that code and telemetry do not give, from the assertion's text in the log."""
+    a, e = (assertion.expected, assertion.actual) if flipped else (assertion.actual, assertion.expected)
+    return (a if actual is None else actual), (e if limit is None else limit)
 
 
 def _texts(node: ast.expr) -> tuple[str, str]:
@@ -240,11 +258,22 @@ def _why(actual: float | None, limit: float | None, left: str, right: str) -> st
 
 
 def _subject(seen: Seen, metric: str, text: str, operator: str) -> Subject:
-    for name in (metric, text, seen.symbol, *(o.name for o in seen.left.origins | seen.right.origins)):
-        found = subject_of(name) if name else None
-        if found is not None:
-            return found
-    return Subject.NUMERICS if operator == "close" or seen.rtol is not None else Subject.QUALITY
+    found = subject_of(metric)
+    if found is not None:
+        return found
+    node = seen.node
+    names = [
+        text,
+        *_texts(node),
+        seen.symbol,
+        *sorted(o.name for o in seen.left.origins | seen.right.origins),
+        seen.path.rpartition("/")[2],
+    ]
+    kinds = {kind for name in names if name and (kind := subject_of(name)) is not None}
+    for kind in (Subject.POLICY, Subject.PERFORMANCE, Subject.MEMORY, Subject.QUALITY, Subject.COUNT):
+        if kind in kinds:
+            return kind
+    return Subject.NUMERICS if operator == "close" or seen.rtol is not None else Subject.UNKNOWN
 
 
 # -- what the log says -----------------------------------------------------------------------------------------------
@@ -260,10 +289,16 @@ def _told(seen: Seen, entry: TestEntry | ScriptEntry, checkout: Checkout, shown:
         failed = shown.failed(entry.id)
         if failed is None:
             return Told(printed[0], printed[1], False) if printed else None
-        here = shown.footer(seen.path, first, max(last, getattr(holder, "end_lineno", last) or last))
-        if here is None and shown.footer(seen.path, entry.node.lineno, entry.node.end_lineno or 10**9):
-            return None  # the test failed at another statement
-        return Told(printed[0] if printed else failed, printed[1] if printed else {}, True)
+        last = max(last, getattr(holder, "end_lineno", last) or last)
+        section = shown.section(entry.id)
+        if section is None:
+            here = shown.footer(seen.path, first, last)
+            if here is None and shown.footer(seen.path, entry.node.lineno, entry.node.end_lineno or 10**9):
+                return None  # the test failed at another statement
+            return Told(printed[0] if printed else failed, printed[1] if printed else {}, True)
+        if not section.at(seen.path, first, last):
+            return None
+        return Told(failed, printed[1] if printed else {}, True, section.assertion)
     if printed is None:
         return None
     fails = seen.passes is False or _passed(seen) is False
@@ -376,7 +411,10 @@ def _beyond(outcome: GateOutcome, data: RunData) -> bool:
     if series is None or outcome.actual is None:
         return False
     finite = [v for v in series.values if math.isfinite(v)]
-    return bool(finite) and not min(finite) * (1 - 1e-9) - 1e-12 <= outcome.actual <= max(finite) * (1 + 1e-9) + 1e-12
+    return (
+        bool(finite)
+        and not min(finite) * (1 - 1e-9) - 1e-12 <= outcome.actual <= max(finite) * (1 + 1e-9) + 1e-12
+    )
 
 
 def _paired(outcome: GateOutcome, stored: Iterable[Origin], checkout: Checkout, data: RunData):  # type: ignore[no-untyped-def]

@@ -5,6 +5,8 @@ import re
 from bisect import bisect_left
 from typing import Final
 
+from audit.failure.gates.assertion import assertion_numbers
+from audit.failure.gates.model import Assertion
 from audit.failure.gates.templates import Template, match
 from audit.failure.model import Kind, Line, Reading
 
@@ -13,8 +15,28 @@ _FAILED_TEST: Final = re.compile(r"^(?:FAILED|ERROR)\s+(\S{1,400}?::\S{1,400}?)(
 _FOOTER: Final = re.compile(
     r"^\s*(?P<path>[\w./\\-]{1,300}\.py):(?P<line>\d{1,7}): ?(?P<what>\w[\w.]{0,100})?"
 )
+_HEADER: Final = re.compile(r"^_{3,} (?:ERROR at \w+ of )?(?P<name>\S.{0,400}?) _{3,}$")
 MAX_LINES: Final = 60_000
 """Lines of a log in which numbers and messages are looked for."""
+
+
+class Section:
+    """A test's block in pytest's report: the statements that its traceback ends at, and the assertion's numbers."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        self.places = [
+            (place["path"].replace("\\", "/"), int(place["line"]))
+            for line in lines
+            if ".py:" in line.text and (place := _FOOTER.match(line.text[:600]))
+        ]
+        asserted = assertion_numbers([line for line in lines if line.text.lstrip().startswith("E ")])
+        numbers = [a for a in asserted if a.kind != "limit"]
+        self.assertion: Assertion | None = next(iter(numbers or asserted), None)
+
+    def at(self, path: str, first: int, last: int) -> bool:
+        """Whether the traceback goes through one of these lines of a file."""
+        return any(first <= number <= last and (shown == path or shown.endswith("/" + path) or path.endswith("/" + shown))
+                   for shown, number in self.places)  # fmt: skip
 
 
 class Shown:
@@ -25,8 +47,16 @@ class Shown:
         self._numbers: list[tuple[float, int]] | None = None
         self.failed_tests: dict[str, Line] = {}
         self.footers: dict[tuple[str, int], Line] = {}
-        for line in self.lines:
+        self._sections: dict[str, list[tuple[int, int]]] = {}
+        self._made: dict[str, Section] = {}
+        header: tuple[str, int] | None = None
+        for at, line in enumerate(self.lines):
             self._index(line)
+            if line.text.startswith(("___", "===")):
+                if header is not None:
+                    self._sections.setdefault(header[0], []).append((header[1], at))
+                found = _HEADER.match(line.text[:600])
+                header = (found["name"], at) if found else None
 
     def _index(self, line: Line) -> None:
         text = line.text
@@ -70,6 +100,16 @@ class Shown:
             if name.endswith("/" + test) or test.endswith("/" + name):
                 return line
         return None
+
+    def section(self, test: str) -> Section | None:
+        """A failing test's block, None where the log has none or several of that name."""
+        name = ".".join(test.split("::")[1:])
+        if test not in self._made:
+            spans = self._sections.get(name, [])
+            if len(spans) != 1:
+                return None
+            self._made[test] = Section(self.lines[spans[0][0] : spans[0][1]])
+        return self._made[test]
 
     def any_failed(self, name: str) -> Line | None:
         """The line that says that a test of that name failed, with any parameters."""

@@ -15,8 +15,9 @@ _PERFORMANCE_PARTS: Final = (
 )  # fmt: skip
 _MEMORY: Final = frozenset("mem memory rss vram bytes footprint gib mib".split())
 _COUNT: Final = frozenset(
-    "warnings warning lines tests errors count steps epochs rows samples files skipped missing num n".split()
+    "lines len hits tests errors count steps epochs rows samples files skipped missing num n".split()
 )
+_POLICY: Final = frozenset("coverage budget lint warnings warning".split())
 _QUALITY: Final = frozenset(
     "loss losses acc accuracy ppl perplexity f bleu rouge auc auroc map mrr ndcg wer cer score scores reward return returns"
     " recall precision exact em iou dice psnr ssim fid kl mse mae rmse nll bpb bpc elo solved success finish quality val eval grad"
@@ -32,7 +33,7 @@ def subject_of(name: str) -> Subject | None:
         return Subject.PERFORMANCE
     if set(words) & _MEMORY:
         return Subject.MEMORY
-    if "coverage" in words:
+    if set(words) & _POLICY:
         return Subject.POLICY
     if set(words) & _QUALITY:
         return Subject.QUALITY
