@@ -23,6 +23,7 @@ from audit.facts.model import FileFacts, SecretHit
 from audit.facts.python.extract import ignores
 from audit.facts.registry import READINGS, extractor_for
 from audit.safety.sanitize import unicode_text
+from audit.safety.secrets import prepare
 from audit.safety.texts import with_texts
 from audit.source.snapshot import BlobReader, Entry, EntryKind, Snapshot
 
@@ -158,6 +159,7 @@ def _results(chunks: list[list[Item]], reader: BlobReader, jobs: int) -> Iterato
 
 def _in_processes(chunks: list[list[Item]], reader: BlobReader, jobs: int) -> Iterator[list[Row]]:
     """Spreads chunks over processes. Where one dies, what was under way is read again file by file, each in a process of its own."""
+    prepare()  # before the workers are forked: they inherit it
     waiting = list(reversed(chunks))
     suspects: list[Item] = []
     pool = ProcessPoolExecutor(jobs, initializer=_start_worker)
@@ -196,6 +198,7 @@ def _alone(item: Item, reader: BlobReader) -> Row:
 
 def _start_worker() -> None:
     gc.disable()
+    prepare()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
 

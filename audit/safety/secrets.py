@@ -13,7 +13,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 
@@ -165,11 +165,25 @@ _DOCUMENTATION_JWT: Final = (
 _BOUNDARY: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
+_may_hold: Callable[[str], bool] | None = None
+
+
+def prepare() -> None:
+    """Makes `scan` pass over texts without a credential thirty times as fast. It costs a tenth of a second: worth it from some megabytes on."""
+    global _may_hold  # noqa: PLW0603 - one compiled database a process
+    if _may_hold is None:
+        from audit.safety.secret_filter import compiled
+
+        _may_hold = compiled([shape.pattern.pattern for shape in _SHAPES], _WORDS.pattern)
+
+
 def scan(text: str) -> list[SecretMatch]:
     """The credentials in `text` that are fit for an alarm, in order, none over another.
 
     Linear in the text; never raises.
     """
+    if _may_hold is not None and not _may_hold(text):
+        return []
     worth = _worth_reading(text)
     if not worth and "-----BEGIN" not in text and not ("://" in text and "@" in text):
         return []
