@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import zipfile
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from tests.fakegithub import (
     Run,
     fake_github,
 )
+from tests.fakegithub.logs import run_logs
 
 REPO = "/repos/octo/demo"
 
@@ -40,7 +42,12 @@ def pull(github_server: FakeGitHub) -> Pull:
         },
     )
     repository = github_server.world.repositories["octo/demo"]
-    repository.runs[11] = Run(11, made.head_sha, logs={1: b"PK old", 2: b"PK new"}, attempt=2)
+    repository.runs[11] = Run(
+        11,
+        made.head_sha,
+        logs={1: b"PK old", 2: run_logs({"test": {"Run tests": ["one", "two"]}})},
+        attempt=2,
+    )
     repository.jobs[21] = Job(
         21, 11, "test", 2, steps=[("Set up job", "success"), ("Run tests", "failure")], log=b"text"
     )
@@ -448,6 +455,15 @@ def test_merge_base_of_branches_that_parted(github_server: FakeGitHub, ask: Clie
     told = ask("GET", f"{REPO}/compare/main...change").json()
     assert (told["status"], told["ahead_by"], told["behind_by"]) == ("diverged", 1, 1)
     assert told["merge_base_commit"]["sha"] == pull.base_sha
+
+
+def test_the_zip_of_logs(ask: Client, pull: Pull) -> None:
+    content = requests.get(ask("GET", f"{REPO}/actions/runs/11/logs").headers["Location"], timeout=10).content
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        assert packed.namelist() == ["0_test.txt", "test/system.txt", "test/1_Run tests.txt"]
+        assert packed.read("test/1_Run tests.txt").startswith(
+            "\ufeff2026-01-02T03:04:05.1234567Z one\n".encode()
+        )
 
 
 def test_logs_that_expired(github_server: FakeGitHub, ask: Client, pull: Pull) -> None:
