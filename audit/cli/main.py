@@ -17,6 +17,10 @@ PROGRAM = "ml-audit"
 DEFAULT = "audit"
 COMMANDS = {
     "audit": ("audit.cli.audit_command:audit_command", "Audit a repository (the default command)."),
+    "failure": (
+        "audit.cli.failure_command:failure_command",
+        "Say why a run failed, from its logs and metrics.",
+    ),
     "rules": ("audit.cli.rules_command:rules_command", "List the rules, or explain one."),
     "schema": ("audit.cli.schema_command:schema_command", "Print the JSON schema of a document."),
     "doctor": ("audit.cli.doctor_command:doctor_command", "Say what ml-audit finds on this machine."),

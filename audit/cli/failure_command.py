@@ -1,0 +1,140 @@
+"""`ml-audit failure`."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from audit.cli.common import verbosity
+from audit.cli.exit_codes import ExitCode
+
+if TYPE_CHECKING:  # none of this is imported for --help
+    from audit.documents.verdict import Verdict
+
+FORMATS = ("text", "json", "markdown", "sarif", "html")
+CATEGORIES = (
+    "ml_regression",
+    "correctness",
+    "data_config",
+    "infra_runtime",
+    "metric_policy",
+    "unsupported_claim",
+    "inconclusive",
+)
+
+
+@click.command(
+    "failure",
+    epilog="""\b
+Examples:
+  ml-audit failure --log job.log
+  ml-audit failure --log logs.zip --repo . --metrics runs/ --claims pull_request.md
+  gzip -dc job.log.gz | ml-audit failure --log - --format json
+  ml-audit failure --log job.log --fail-on-verdict ml_regression,correctness
+""",
+)
+@click.option(
+    "--log",
+    "logs",
+    multiple=True,
+    required=True,
+    metavar="PATH",
+    help="A log: file, folder, .gz, .xz, .zst, run-logs .zip, or - for standard input. May be given several times.",
+)
+@click.option(
+    "--repo",
+    metavar="TARGET",
+    help="The checkout: a path, PATH@REF, owner/repo[@ref] or a GitHub address. It is read, never executed.",
+)
+@click.option(
+    "--metrics",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Files or folders of metrics and test reports. May be given several times.",
+)
+@click.option(
+    "--golden",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Golden values to hold the metrics against. May be given several times.",
+)
+@click.option(
+    "--claims",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A text (of a pull request, a report) whose claims are checked against the metrics.",
+)
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), help="How the verdict is written.  [default: text]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the verdict to this file instead of stdout.",
+)
+@click.option(
+    "--fail-on-verdict",
+    default="never",
+    metavar="A,B|never",
+    help="Categories that end the command with exit code 1.  [default: never]",
+)
+@verbosity
+def failure_command(
+    logs: tuple[str, ...],
+    repo: str | None,
+    metrics: tuple[Path, ...],
+    golden: tuple[Path, ...],
+    claims: Path | None,
+    form: str | None,
+    as_json: bool,
+    output: Path | None,
+    fail_on_verdict: str,
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    """Say why a run failed: the cause's line, what kind of failure it is, how sure that is, and what to do.
+
+    Reads logs, metrics, the checkout and claims; runs nothing and believes no prose over raw numbers.
+    """
+    if as_json and form not in (None, "json"):
+        raise click.UsageError(f"--json and --format {form} ask for different things.")
+    if output is not None and not output.parent.is_dir():
+        raise click.BadParameter(f"There is no folder {output.parent}.", param_hint="--output")
+    closing = _categories(fail_on_verdict)
+    from audit.cli.progress import progress
+    from audit.engine.failure import FailureEffects, FailureOptions, analyse
+
+    options = FailureOptions(logs, repo, metrics, golden, claims)
+    with progress(quiet=quiet) as shown:
+        verdict = analyse(options, FailureEffects(os.environ, shown.step))
+    _publish(verdict, "json" if as_json else form or "text", output)
+    return ExitCode.GATE if verdict.category.value in closing else ExitCode.OK
+
+
+def _categories(text: str) -> frozenset[str]:
+    """The categories that close the gate. Raises BadParameter for an unknown one."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if names == ["never"]:
+        return frozenset()
+    for name in names:
+        if name not in CATEGORIES:
+            raise click.BadParameter(
+                f"{name} is no category of a failure; they are {', '.join(CATEGORIES)}.",
+                param_hint="--fail-on-verdict",
+            )
+    return frozenset(names)
+
+
+def _publish(verdict: "Verdict", form: str, output: Path | None) -> None:
+    from audit.cli.output import write_file, write_stdout
+    from audit.report.verdict import renderer
+
+    document = renderer(form)(verdict)
+    if output is None:
+        write_stdout(document)
+    else:
+        write_file(output, document)

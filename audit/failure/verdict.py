@@ -1,0 +1,341 @@
+"""The verdict document from what was found: causes, evidence, alternatives, what to do, what is not known."""
+
+import re
+from collections.abc import Sequence
+
+from audit.documents.report import Tool
+from audit.documents.verdict import (
+    SCHEMA_VERSION,
+    Alternative,
+    Category,
+    Cause,
+    Claim,
+    Confidence,
+    Decision,
+    Evidence,
+    EvidenceKind,
+    Fact,
+    OtherCause,
+    Role,
+    TraceStep,
+    Trust,
+    Verdict,
+)
+from audit.failure.cause.candidate import Candidate, Origin
+from audit.failure.cause.scene import Scene
+from audit.failure.cause.select import JobCause, State
+from audit.failure.decide import Decided, decide, decision_of
+from audit.failure.model import Line
+from audit.failure.structure.steps import Conclusion, Step
+
+_MOST_FACTS = 40
+_REDIRECTED = re.compile(
+    r"(?:output (?:goes|written|redirected|saved) to|logs? (?:are |is )?(?:in|at|written to|saved to)|(?:\d?&?>{1,2}|\| ?tee(?: -a)?|--log-dir|--redirects?\b.{0,30}?--log-dir)) ?=? ?(?P<path>[\w./-]{2,120})"
+)
+
+
+def build(
+    scene: Scene,
+    causes: Sequence[JobCause],
+    tool: Tool,
+    *,
+    facts: Sequence[Fact],
+    claims: Sequence[Claim] = (),
+    claim_cause: Cause | None = None,
+    trace: Sequence[TraceStep] = (),
+    gaps: Sequence[str] = (),
+) -> Verdict:
+    """One verdict for all jobs: the first failed one leads; of several each has its cause among the others."""
+    lead, decided = _lead(causes)
+    cause = (
+        None
+        if lead is None or lead.primary is None or decided.category is Category.INCONCLUSIVE
+        else _cause(lead.primary)
+    )
+    failing = _failing(causes)
+    if claim_cause is not None and decided.category in (Category.PASSED, Category.INCONCLUSIVE):
+        decided = Decided(Category.UNSUPPORTED_CLAIM, Decision.BLOCK, Confidence.HIGH)
+        cause = claim_cause
+    return Verdict(
+        SCHEMA_VERSION,
+        tool,
+        decided.category,
+        decided.decision,
+        decided.confidence,
+        cause,
+        _others(causes, lead),
+        None,
+        failing,
+        _passed(scene, causes),
+        tuple(facts[:_MOST_FACTS]),
+        tuple(claims),
+        tuple(_evidence(causes, lead)),
+        tuple(trace),
+        _alternatives(scene, causes, lead, decided),
+        _recommendation(lead, decided),
+        tuple(_not_known(scene, causes, lead, decided)) + tuple(gaps),
+    )
+
+
+def _lead(causes: Sequence[JobCause]) -> tuple[JobCause | None, Decided]:
+    """The job that the verdict is about: the first that failed with a cause, else the first that failed, else what can be said of all."""
+    failed = [cause for cause in causes if cause.state is State.FAILED]
+    explained = [
+        cause for cause in failed if cause.primary is not None and cause.primary.category is not None
+    ]
+    if failed:
+        lead = (explained or failed)[0]
+        return lead, decide(lead)
+    if causes and all(cause.state is State.PASSED for cause in causes):
+        return causes[0], decide(causes[0])
+    unclear = [cause for cause in causes if cause.state in (State.CANCELLED, State.UNKNOWN)]
+    lead_or_none = unclear[0] if unclear else None
+    return lead_or_none, Decided(Category.INCONCLUSIVE, Decision.NEED_EVIDENCE, Confidence.MEDIUM)
+
+
+def _cause(candidate: Candidate) -> Cause:
+    line, step = candidate.line, candidate.step
+    return Cause(
+        line.source,
+        line.number,
+        line.raw.strip(),
+        candidate.signature,
+        step.job or line.stream.job,
+        named(step) or None,
+        line.stream.rank,
+    )
+
+
+def named(step: Step) -> str:
+    """A step's name as the log has it, else its command."""
+    return step.name or step.command
+
+
+def _others(causes: Sequence[JobCause], lead: JobCause | None) -> tuple[OtherCause, ...]:
+    found: list[OtherCause] = []
+    for cause in causes:
+        candidates = ([cause.primary] if cause is not lead and cause.primary is not None else []) + list(
+            cause.others
+        )
+        for candidate in candidates:
+            if candidate.category is None:
+                continue
+            same = (
+                lead is not None
+                and lead.primary is not None
+                and (candidate.signature, candidate.category)
+                == (lead.primary.signature, lead.primary.category)
+                and cause is lead
+            )
+            if same:
+                continue
+            told = _cause(candidate)
+            found.append(
+                OtherCause(
+                    told.file,
+                    told.line,
+                    told.text,
+                    told.signature,
+                    candidate.category,
+                    decision_of(candidate),
+                    told.job,
+                    told.step,
+                    told.rank,
+                )
+            )
+    return tuple(found[:10])
+
+
+def _failing(causes: Sequence[JobCause]) -> tuple[str, ...]:
+    """Tests, gates and steps that failed, jobs where there are several."""
+    names: list[str] = []
+    for cause in causes:
+        if cause.state is not State.FAILED:
+            continue
+        for candidate in (cause.primary, *cause.others):
+            if candidate is not None:
+                names += candidate.failing
+        if cause.step is not None and named(cause.step):
+            names.append(named(cause.step))
+        if cause.job.name:
+            names.append(cause.job.name)
+    return tuple(dict.fromkeys(name for name in names if name))[:200]
+
+
+def _passed(scene: Scene, causes: Sequence[JobCause]) -> tuple[str, ...]:
+    """What visibly went well: steps, test runs with their counts, checks."""
+    names: list[str] = []
+    for cause in causes:
+        for step in cause.job.steps:
+            if step.teardown:
+                continue
+            for session in scene.view(step).sessions:
+                if session.counts.get("passed") and not session.failed:
+                    names.append(f"{named(step)}: {session.counts['passed']} passed")
+                elif session.failed:
+                    names += [item.node for item in session.progress if item.outcome == "PASSED"][:20]
+            if (
+                step.conclusion is Conclusion.SUCCESS
+                and step.command
+                and not step.command.startswith("actions/")
+            ):
+                names.append(named(step))
+    return tuple(dict.fromkeys(names))[:60]
+
+
+def _evidence(causes: Sequence[JobCause], lead: JobCause | None) -> list[Evidence]:
+    found: list[Evidence] = []
+    if lead is not None and lead.primary is not None:
+        found.append(_line(lead.primary.line, Role.CAUSE))
+        found += [
+            _line(line, Role.CONTEXT)
+            for line in lead.primary.context
+            if line.number != lead.primary.line.number
+        ][:6]
+    for cause in causes:
+        found += [
+            _line(candidate.line, Role.CONSEQUENCE)
+            for candidate in cause.consequences
+            if lead is None or lead.primary is None or candidate.line is not lead.primary.line
+        ][:8]
+        if cause.step is not None and cause.step.end is not None:
+            found.append(_line(cause.step.end, Role.CONSEQUENCE))
+        found += [_line(candidate.line, Role.RECOVERED) for candidate in cause.recovered][:6]
+    unique = {(piece.file, piece.line, piece.role): piece for piece in found}
+    return list(unique.values())[:40]
+
+
+def _line(line: Line, role: Role) -> Evidence:
+    return Evidence(EvidenceKind.LOG, Trust.RAW, line.source, line.number, line.raw.strip(), role)
+
+
+def _alternatives(
+    scene: Scene, causes: Sequence[JobCause], lead: JobCause | None, decided: Decided
+) -> tuple[Alternative, ...]:
+    """The categories a reader could think of, and what in the evidence speaks against each."""
+    if lead is None:
+        return ()
+    primary = lead.primary
+    found: list[Alternative] = []
+    seen = {decided.category}
+    for candidate in lead.consequences:
+        if candidate.category is not None and candidate.category not in seen:
+            seen.add(candidate.category)
+            found.append(
+                Alternative(
+                    candidate.category,
+                    f"{candidate.line.source}:{candidate.line.number} ({candidate.signature}) follows from the cause and does not name it.",
+                )
+            )
+    for candidate in lead.recovered:
+        if candidate.category is not None and candidate.category not in seen:
+            seen.add(candidate.category)
+            found.append(
+                Alternative(
+                    candidate.category,
+                    f"{candidate.line.source}:{candidate.line.number} ({candidate.signature}) was survived: the run went on after it.",
+                )
+            )
+    if (
+        primary is not None
+        and primary.origin is Origin.TEST
+        and decided.category is Category.CORRECTNESS
+        and Category.METRIC_POLICY not in seen
+    ):
+        found.append(
+            Alternative(
+                Category.METRIC_POLICY,
+                "The check that failed is one of exact behaviour, not of time, memory or coverage.",
+            )
+        )
+    if (
+        decided.category in (Category.METRIC_POLICY, Category.ML_REGRESSION)
+        and Category.INFRA_RUNTIME not in seen
+    ):
+        found.append(
+            Alternative(
+                Category.INFRA_RUNTIME, "The logs hold no unrecovered failure of machine, network or runner."
+            )
+        )
+    if decided.category is Category.INFRA_RUNTIME and Category.CORRECTNESS not in seen:
+        found.append(
+            Alternative(
+                Category.CORRECTNESS,
+                "No exception of the program's own comes before the failure of its surroundings.",
+            )
+        )
+    return tuple(found[:6])
+
+
+_ADVICE = {
+    Decision.BLOCK: "Do not take the change as it is",
+    Decision.ALLOW: "Nothing speaks against the change",
+    Decision.RERUN: "Run it again, elsewhere or once the platform is repaired",
+    Decision.FIX_CONFIG: "Correct the configuration, data, limit, pin or credential",
+    Decision.FIX_CODE: "Correct the code or its tests",
+    Decision.NEED_EVIDENCE: "Supply what is missing",
+}
+
+
+def _recommendation(lead: JobCause | None, decided: Decided) -> str:
+    """What to do, and the signature's own advice."""
+    base = _ADVICE[decided.decision]
+    primary = lead.primary if lead is not None else None
+    if primary is None or decided.category in (Category.INCONCLUSIVE, Category.UNSUPPORTED_CLAIM):
+        return base + "."
+    parts = [base + ": " + primary.why if primary.why else base + "."]
+    if primary.hit is not None and primary.hit.signature.advice:
+        parts.append(primary.hit.signature.advice)
+    return " ".join(part if part.endswith(".") else part + "." for part in parts)
+
+
+def _not_known(
+    scene: Scene, causes: Sequence[JobCause], lead: JobCause | None, decided: Decided
+) -> list[str]:
+    """What the evidence leaves open, and which file would close it."""
+    missing: list[str] = []
+    if decided.category is Category.INCONCLUSIVE and lead is not None:
+        if lead.why_none:
+            missing.append(lead.why_none)
+        missing += _files_that_decide(scene, lead)
+        if lead.state is State.CANCELLED:
+            missing.append(
+                "Why the run was cancelled: the run's page names a time limit, a newer run, a failed sibling or a person."
+            )
+        if lead.state is State.UNKNOWN:
+            missing.append("Whether the run failed: the log ends without saying how the run ended.")
+        if lead.primary is not None and lead.primary.why:
+            missing.append(lead.primary.why)
+    for source in scene.reading.sources:
+        if source.ends_in_line or not source.whole:
+            missing.append(
+                f"{source.name} ends in the middle of a line: what followed is not known."
+                if source.ends_in_line
+                else f"{source.name} could not be read to its end."
+            )
+    for gap in scene.reading.gaps[:10]:
+        missing.append(f"{gap.path}: {gap.why}")
+    return list(dict.fromkeys(missing))
+
+
+def _files_that_decide(scene: Scene, lead: JobCause) -> list[str]:
+    """The files that would hold the cause: error files and rank logs of the launcher, redirected output."""
+    if lead.step is None:
+        return []
+    view = scene.view(lead.step)
+    found: list[str] = []
+    for end in view.ends:
+        if end.first and end.rank is not None:
+            file = end.error_file or f"attempt_0/{end.rank}/stderr.log of the launcher's log folder"
+            found.append(
+                f"What rank {end.rank} printed before it ended (exit code {end.exit_code}): {file} would decide."
+            )
+    for line in lead.step.lines:
+        if redirected := _REDIRECTED.search(line.text):
+            found.append(f"The output of the step went to {redirected['path']}: that file would decide.")
+            break
+    if lead.step.exit_code in (137, 247, -9):
+        found.append(
+            "Who ended the process: the kernel's log (dmesg), the scheduler's or the pod's record around that time would decide."
+        )
+    return list(dict.fromkeys(found)) or ["The whole output of the failed step would decide."]
