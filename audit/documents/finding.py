@@ -30,7 +30,7 @@ class Status(enum.Enum):
     SUPPRESSED = "suppressed"
 
 
-class Edit(msgspec.Struct, frozen=True, order=True):
+class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True, order=True):
     """Replaces the lines `start_line`..`end_line` (from 1, both included) of `path` by `replacement`.
 
     An `end_line` one less than `start_line` inserts before `start_line`.
@@ -42,7 +42,7 @@ class Edit(msgspec.Struct, frozen=True, order=True):
     replacement: str
 
 
-class Fix(msgspec.Struct, frozen=True):
+class Fix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The mend: a sentence, and edits where a machine can make them. `safe`: the edits cannot change behaviour."""
 
     text: str
@@ -50,7 +50,7 @@ class Fix(msgspec.Struct, frozen=True):
     edits: tuple[Edit, ...] = ()
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One outcome of one rule. `new` is None until a baseline was compared."""
 
     rule: str

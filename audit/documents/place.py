@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Place(msgspec.Struct, frozen=True, order=True, omit_defaults=False):
+class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True, order=True, omit_defaults=False):
     """A place in the audited repository.
 
     `path` is relative to the repository's root, POSIX, as Git spells it (bytes that are not UTF-8 are
@@ -15,7 +15,7 @@ class Place(msgspec.Struct, frozen=True, order=True, omit_defaults=False):
     note: str = ""
 
 
-class Gap(msgspec.Struct, frozen=True, order=True):
+class Gap(msgspec.Struct, frozen=True, forbid_unknown_fields=True, order=True):
     """A file that was not read, or not read whole, and why: what a report must not pass over in silence."""
 
     path: str

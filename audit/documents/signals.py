@@ -9,14 +9,14 @@ from audit.documents.place import Place
 T = TypeVar("T")
 
 
-class Signal(msgspec.Struct, Generic[T], frozen=True):
+class Signal(msgspec.Struct, Generic[T], frozen=True, forbid_unknown_fields=True):
     """A value with its evidence; a value of None means that the question does not apply to this repository."""
 
     value: T
     evidence: tuple[Place, ...] = ()
 
 
-class Checkpoint(msgspec.Struct, frozen=True):
+class Checkpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the shipped training code writes."""
 
     model: bool = False
@@ -25,7 +25,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     progress: bool = False
 
 
-class HubCalls(msgspec.Struct, frozen=True):
+class HubCalls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Calls that load from the hub: how many, with a commit as revision, with a revision passed on as a variable."""
 
     total: int = 0
@@ -33,7 +33,7 @@ class HubCalls(msgspec.Struct, frozen=True):
     passthrough: int = 0
 
 
-class HubId(msgspec.Struct, frozen=True, order=True):
+class HubId(msgspec.Struct, frozen=True, forbid_unknown_fields=True, order=True):
     """A model or dataset id of the hub that stands as a literal in code or configuration."""
 
     id: str
@@ -42,7 +42,7 @@ class HubId(msgspec.Struct, frozen=True, order=True):
     pinned: bool = False
 
 
-class ApiModel(msgspec.Struct, frozen=True, order=True):
+class ApiModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True, order=True):
     """A model behind an API. `pinnability`: dated_snapshot, month_day_snapshot, mutable_alias, versioned, deployment_name,
     hosted_weights."""
 
@@ -53,7 +53,7 @@ class ApiModel(msgspec.Struct, frozen=True, order=True):
     line: int | None = None
 
 
-class ConflictPlace(msgspec.Struct, frozen=True, order=True):
+class ConflictPlace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, order=True):
     """One of the places of a conflict, with the value that stands there."""
 
     path: str
@@ -61,7 +61,7 @@ class ConflictPlace(msgspec.Struct, frozen=True, order=True):
     value: str
 
 
-class ConfigConflict(msgspec.Struct, frozen=True):
+class ConfigConflict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One setting with different values in places that claim to describe one run."""
 
     setting: str
@@ -69,7 +69,7 @@ class ConfigConflict(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class CriticalDependency(msgspec.Struct, frozen=True):
+class CriticalDependency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A package that the numbers depend on. `declared`: the declaration as a reader would say it ("==2.4.1", "unversioned",
     "imported, not declared"); `exact`: one version and no other is asked for."""
 
@@ -78,7 +78,7 @@ class CriticalDependency(msgspec.Struct, frozen=True):
     locked: str | None = None
 
 
-class Signals(msgspec.Struct, frozen=True):
+class Signals(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All signals of one repository, in the order in which reports show them."""
 
     readme: Signal[bool]
