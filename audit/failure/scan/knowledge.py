@@ -15,7 +15,7 @@ import msgspec
 from audit.failure.catalogue import load
 from audit.failure.catalogue.load import Entry
 from audit.failure.scan import marks, matcher, trigger
-from audit.failure.scan.marks import MARKS
+from audit.failure.scan.marks import MARKS, Mark
 from audit.failure.scan.matcher import HyperscanMatcher, LiteralMatcher, Matcher
 
 
@@ -28,16 +28,15 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class Knowledge:
-    """All that is looked for. `owners`: for each pattern of `finder` the index of its entry, or None for a mark that only keeps
-    the line's surroundings.
-    """
+    """All that is looked for. `owners`: for each pattern of `finder` the index of its entry, or the mark."""
 
     def __init__(self, kept: _Kept) -> None:
         self.entries = kept.entries
         self._kept = kept
-        self.owners: list[int | None] = [
-            index for index, entry in enumerate(self.entries) for _ in entry.patterns
-        ] + [None] * sum(mark.sparse for mark in MARKS)
+        self.owners: list[int | Mark] = [
+            *(index for index, entry in enumerate(self.entries) for _ in entry.patterns),
+            *(mark for mark in MARKS if mark.sparse),
+        ]
         self._compiled: dict[int, tuple[list[re.Pattern[str]], list[re.Pattern[str]]]] = {}
 
     @cached_property

@@ -35,7 +35,7 @@ def hyperscan_version() -> str:
         import hyperscan
     except ImportError:
         return ""
-    return str(hyperscan.__version__)
+    return str(getattr(hyperscan, "__version__", "unknown"))
 
 
 def compiled(patterns: Sequence[str]) -> bytes:

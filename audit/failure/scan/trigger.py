@@ -13,7 +13,7 @@ from re import _constants as codes  # type: ignore[attr-defined]  # isort: skip
 from re import _parser  # type: ignore[attr-defined]  # isort: skip
 
 # What stands before the text proper once prefixes are taken off: nothing, or the last character of a prefix.
-_BEGIN = rb"(?:^|[\s\]:>)|m\x07])"
+_BEGIN = rb"(?:^|[\s\]:>)|])"
 # Hyperscan expands bounded repeats into states; a long one costs more than it selects.
 _LONGEST_REPEAT = 60
 _CATEGORIES = {

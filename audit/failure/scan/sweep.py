@@ -1,0 +1,337 @@
+"""One pass over one log: counts its lines, finds what stands in it, and keeps a bounded part of its text.
+
+Kept are the beginning, the end, and the surroundings of every signature and structural mark between, as many as fit: the first and the last.
+"""
+
+import re
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from audit.failure.model import Kind
+from audit.failure.reading.clean import matchable, without_escapes
+from audit.failure.scan.knowledge import Knowledge
+from audit.failure.scan.marks import Mark
+from audit.failure.scan.matcher import Match, Matcher
+
+# Small blocks stay in the processor's cache: throughput halves at 4 MiB.
+BLOCK = 128 * 1024
+# A "line" beyond this (a progress bar of hours, one JSON document) is scanned in pieces and kept in part.
+_LONGEST_LINE = 2**20
+_KEPT_OF_PIECE = 8 * 1024
+# Patterns are tried on no more than this around the place where the scanner saw one.
+_BEFORE_MATCH, _AFTER_MATCH = 3000, 1000
+# Lines around a finding; a traceback's text follows its first line.
+_BEFORE, _AFTER, _AFTER_TRACEBACK = 20, 40, 150
+# A block with more matches than this is dense: the next ones are asked for one match a pattern, except every so many.
+_DENSE, _DENSE_BLOCKS = 2000, 16
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Bytes of text that a pass keeps of one log, at its beginning, at its end, and between; `hits` of one signature, at the
+    beginning and at the end.
+    """
+
+    head: int = 3 * 2**20
+    tail: int = 3 * 2**20
+    between: int = 2 * 2**20
+    hits: int = 100
+
+    def shared(self, count: int) -> "Limits":
+        """The same memory for `count` logs; each is left enough to be of use."""
+        if count <= 1:
+            return self
+        least = 4096
+        return Limits(
+            max(self.head // count, least),
+            max(self.tail // count, least),
+            max(self.between // count, least),
+            max(self.hits // count, 5),
+        )
+
+
+class Span(NamedTuple):
+    """Whole lines as they stand in the log; `number` is that of the first."""
+
+    number: int
+    data: bytes
+
+
+class Finding(NamedTuple):
+    """A confirmed signature: index of its entry, line (its bytes cut around the match, without escapes), the text it was tried on and the match in it."""
+
+    entry: int
+    number: int
+    line: bytes
+    text: str
+    match: re.Match[str]
+
+
+class Swept(msgspec.Struct):
+    """What a pass leaves. `counts`: entry -> lines it was met on (where `dense`, at least); `lost`: windows that did not fit."""
+
+    lines: int
+    size: int
+    ends_in_line: bool
+    spans: list[Span]
+    findings: list[Finding]
+    counts: dict[int, int]
+    lost: int
+    dense: bool
+    pieces: int
+
+
+def blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Blocks of whole lines; a line of more than a mebibyte comes in pieces, all but the last without a line end."""
+    rest = b""
+    for chunk in chunks:
+        cut = chunk.rfind(b"\n") + 1
+        if cut:
+            yield rest + chunk[:cut]
+            rest = chunk[cut:]
+        else:
+            rest += chunk
+            if len(rest) > _LONGEST_LINE:
+                yield rest
+                rest = b""
+    if rest:
+        yield rest
+
+
+class Sweep:
+    """Feed it blocks in order, then ask for the result."""
+
+    def __init__(
+        self, knowledge: Knowledge, matcher: Matcher, limits: Limits, *, numbered: bool = False
+    ) -> None:
+        self._knowledge = knowledge
+        self._matcher = matcher
+        self._numbered = numbered
+        self._keeper = _Keeper(limits)
+        self._hits = limits.hits
+        self._lines = 0
+        self._size = 0
+        self._open = False
+        self._pieces = 0
+        self._first: dict[int, list[Finding]] = {}
+        self._last: dict[int, deque[tuple[int, bytes, int]]] = {}
+        self._counts: dict[int, int] = {}
+        self._dense_left = 0
+        self._dense = False
+
+    def feed(self, block: bytes) -> None:
+        plain = without_escapes(block)
+        matches = self._matches(plain)
+        wanted = self._taken(plain, matches) if matches else {}
+        self._keeper.keep(self._lines, block, wanted, continued=self._open)
+        self._size += len(block)
+        self._lines += block.count(b"\n")
+        self._open = not block.endswith(b"\n")
+        self._pieces += self._open
+
+    def result(self) -> Swept:
+        findings = [finding for found in self._first.values() for finding in found]
+        for entry, waiting in self._last.items():
+            for number, line, end in waiting:
+                if found := self._confirmed(entry, number, line, end):
+                    findings.append(found)
+        findings.sort(key=lambda finding: (finding.number, finding.entry))
+        return Swept(
+            self._lines + self._open,
+            self._size,
+            self._open,
+            self._keeper.spans(),
+            findings,
+            self._counts,
+            self._keeper.lost,
+            self._dense,
+            self._pieces - self._open,
+        )
+
+    def _matches(self, plain: bytes) -> list[Match]:
+        if self._dense_left:
+            self._dense_left -= 1
+            return self._matcher.first(plain)
+        matches = self._matcher.scan(plain)
+        if matches is None:
+            matches = self._matcher.first(plain)
+            self._dense, self._dense_left = True, _DENSE_BLOCKS
+        elif len(matches) > _DENSE and len(plain) >= BLOCK // 2:
+            self._dense, self._dense_left = True, _DENSE_BLOCKS
+        return matches
+
+    def _taken(self, plain: bytes, matches: list[Match]) -> dict[int, int]:
+        """Notes the signatures; the lines (from 0 within the block) whose surroundings matter, with how many lines after."""
+        starts = _line_starts(plain)
+        owners = self._knowledge.owners
+        wanted: dict[int, int] = {}
+        seen: set[tuple[int, int]] = set()
+        for index, end in matches:
+            line = bisect_right(starts, end - 1) - 1
+            owner = owners[index]
+            if isinstance(owner, Mark):
+                after = _AFTER_TRACEBACK if owner.kind is Kind.TRACEBACK else _AFTER
+                wanted[line] = max(after, wanted.get(line, 0))
+            elif (owner, line) not in seen:
+                seen.add((owner, line))
+                stop = starts[line + 1] if line + 1 < len(starts) else len(plain)
+                if self._noted(owner, self._lines + 1 + line, plain[starts[line] : stop], end - starts[line]):
+                    wanted.setdefault(line, _AFTER)
+        return wanted
+
+    def _noted(self, entry: int, number: int, line: bytes, end: int) -> bool:
+        first = self._first.setdefault(entry, [])
+        if len(first) >= self._hits:
+            # Enough are confirmed: of the rest the last are looked at when the log has ended.
+            near = (
+                line[max(0, end - _BEFORE_MATCH) : end + _AFTER_MATCH] if len(line) > _KEPT_OF_PIECE else line
+            )
+            end = min(end, _BEFORE_MATCH) if near is not line else end
+            self._last.setdefault(entry, deque(maxlen=self._hits)).append((number, near, end))
+            self._counts[entry] += 1
+            return False
+        found = self._confirmed(entry, number, line, end)
+        if found is None:
+            return False
+        if not first or first[-1].number != number:
+            self._counts[entry] = self._counts.get(entry, 0) + 1
+            first.append(found)
+        return True
+
+    def _confirmed(self, entry: int, number: int, line: bytes, end: int) -> Finding | None:
+        near = _around(line, end)
+        text = matchable(near.decode("utf-8", "replace"), numbered=self._numbered)
+        match = self._knowledge.confirmed(entry, text)
+        return Finding(entry, number, near, text, match) if match else None
+
+
+def _around(line: bytes, end: int) -> bytes:
+    """The line; of a long one the piece between carriage returns that the match ends in, of a long piece what is near."""
+    line = line.rstrip(b"\r\n")
+    if len(line) <= _BEFORE_MATCH + _AFTER_MATCH:
+        return line
+    start = max(line.rfind(b"\r", 0, max(end - 1, 0)) + 1, end - _BEFORE_MATCH, 0)
+    stop = line.find(b"\r", end)
+    return line[start : min(stop if stop >= 0 else len(line), end + _AFTER_MATCH)]
+
+
+def _line_starts(block: bytes) -> list[int]:
+    return [0, *(match.end() for match in re.finditer(rb"\n", block))]
+
+
+class _Keeper:
+    """Decides what text is kept, within the limits."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._head: list[Span] = []
+        self._tail: deque[Span] = deque()
+        self._first: list[Span] = []
+        self._last: deque[Span] = deque()
+        self._sizes = {"head": 0, "tail": 0, "first": 0, "last": 0}
+        self._previous = b""
+        self._carry = 0
+        self.lost = 0
+
+    def keep(self, before: int, block: bytes, wanted: dict[int, int], *, continued: bool) -> None:
+        """`before`: line ends before the block; `wanted`: as `Sweep._taken` gives it; `continued`: it begins within a line."""
+        if len(block) > _LONGEST_LINE and b"\n" not in block:
+            block = b"" if continued else block[:_KEPT_OF_PIECE]
+            if not block:
+                return
+        if self._sizes["head"] < self._limits.head:
+            self._head.append(Span(before + 1, block))
+            self._sizes["head"] += len(block)
+            self._carry = max((line + after for line, after in wanted.items()), default=0) - block.count(
+                b"\n"
+            )
+        else:
+            self._windows(before, block, wanted)
+            self._to_tail(Span(before + 1, block))
+        self._previous = block
+
+    def _to_tail(self, span: Span) -> None:
+        self._tail.append(span)
+        self._sizes["tail"] += len(span.data)
+        while len(self._tail) > 1 and self._sizes["tail"] - len(self._tail[0].data) >= self._limits.tail:
+            self._sizes["tail"] -= len(self._tail.popleft().data)
+
+    def _windows(self, before: int, block: bytes, wanted: dict[int, int]) -> None:
+        if not wanted and self._carry <= 0:
+            return
+        starts = _line_starts(block)
+        count = len(starts) - 1
+        ranges = [(0, self._carry)] if self._carry > 0 else []
+        ranges += [(line - _BEFORE, line + after + 1) for line, after in sorted(wanted.items())]
+        self._carry = max(stop for _, stop in ranges) - count
+        for start, stop in _merged(ranges):
+            if start < 0 and self._previous:
+                self._behind(before, -start)
+            begin, end = starts[max(start, 0)], starts[min(stop, count)] if stop < count else len(block)
+            self._store(Span(before + 1 + max(start, 0), block[begin:end]))
+
+    def _behind(self, before: int, count: int) -> None:
+        """The last lines of the previous block."""
+        place = len(self._previous)
+        found = 0
+        while found < count + 1 and place > 0:
+            place = self._previous.rfind(b"\n", 0, place)
+            if place < 0:
+                return
+            found += 1
+        self._store(Span(before + 2 - found, self._previous[place + 1 :]))
+
+    def _store(self, span: Span) -> None:
+        half = self._limits.between // 2
+        if not span.data:
+            return
+        if self._sizes["first"] + len(span.data) <= half and not self._last:
+            self._first.append(span)
+            self._sizes["first"] += len(span.data)
+            return
+        self._last.append(span)
+        self._sizes["last"] += len(span.data)
+        while len(self._last) > 1 and self._sizes["last"] > half:
+            self._sizes["last"] -= len(self._last.popleft().data)
+            self.lost += 1
+
+    def spans(self) -> list[Span]:
+        """All kept text in order; spans may overlap."""
+        if self._tail and (spare := self._sizes["tail"] - self._limits.tail) > 0:
+            number, data = self._tail[0]
+            cut = data.rfind(b"\n", 0, spare) + 1
+            self._tail[0] = Span(number + data.count(b"\n", 0, cut), data[cut:])
+        tail = self._tail[0].number if self._tail else None
+        between = [span for span in (*self._first, *self._last) if tail is None or span.number < tail]
+        return sorted([*self._head, *between, *self._tail], key=lambda span: span.number)
+
+
+def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, stop in ranges:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
+        else:
+            merged.append((start, stop))
+    return merged
+
+
+def joined(parts: list[Swept]) -> Swept:
+    """The passes over successive parts of one log as one."""
+    whole = parts[0]
+    for part in parts[1:]:
+        shift = whole.lines
+        whole.spans += [Span(span.number + shift, span.data) for span in part.spans]
+        whole.findings += [finding._replace(number=finding.number + shift) for finding in part.findings]
+        for entry, count in part.counts.items():
+            whole.counts[entry] = whole.counts.get(entry, 0) + count
+        whole.lines += part.lines
+        whole.size += part.size
+        whole.lost += part.lost
+        whole.pieces += part.pieces
+        whole.dense |= part.dense
+        whole.ends_in_line = part.ends_in_line
+    return whole
