@@ -1,0 +1,196 @@
+"""All facts of a case, few and in order: what is wrong with the numbers first, what is merely so last."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from audit.documents.verdict import Category, Fact, FactInput
+from audit.failure.facts import (
+    comparison,
+    completion,
+    counts,
+    data_files,
+    health,
+    mlperf,
+    noise,
+    outcomes,
+    performance,
+)
+from audit.failure.facts.histories import History, compared, histories, logged_histories, replicates
+from audit.failure.facts.make import fact, named, of_series
+from audit.failure.facts.metrics import Meaning
+from audit.failure.facts.settings import CLIP, Settings, of_run, settings
+from audit.failure.model import DISCOUNTED, Kind, Reading
+from audit.source.snapshot import Snapshot
+from audit.telemetry.model import Telemetry
+from audit.telemetry.stdout import LineCollector
+
+MOST = 40
+_MAX_RUNS = 4
+"""Runs that are reported one by one; more are reported together only."""
+
+_UNHEARD = DISCOUNTED | {Kind.COMMAND}
+
+
+def of_log(reading: Reading | None) -> Telemetry:
+    """The metrics that lines of the logs tell, as telemetry. Command lines, echoed scripts, program text and dumps are left out."""
+    collector = LineCollector()
+    for line in reading.lines if reading is not None else ():
+        if line.kinds & _UNHEARD:
+            continue
+        stream = line.stream
+        parts = (
+            stream.job,
+            stream.step,
+            f"rank {stream.rank}" if stream.rank is not None else None,
+            stream.worker,
+            f"attempt {stream.attempt}" if stream.attempt else None,
+        )
+        text = line.raw if "\r" in line.raw else line.text
+        collector.add(text, line.source, line.number, ", ".join(part for part in parts if part), line.time)
+    return collector.telemetry()
+
+
+def compute(
+    telemetry: Telemetry,
+    reading: Reading | None = None,
+    repo: Snapshot | None = None,
+    category: Category | None = None,
+) -> list[Fact]:
+    """The facts that telemetry, log lines and settings yield, at most `MOST`, each name and number once.
+
+    `category` moves what such a case turns on to the front. Never raises for what the inputs hold.
+    """
+    logged = of_log(reading)
+    runs = histories(telemetry, logged)
+    known = settings(repo, reading)
+    parts = {
+        "health": _health(runs, repo, reading),
+        "comparison": _comparison(runs),
+        "runs": _repeated(runs, known, logged),
+        "mlperf": mlperf.compliance(_events(telemetry, logged)),
+        "ends": _ends(runs),
+        "completion": _completion(runs, logged, reading, known),
+        "speed": _speed(runs, known, logged),
+        "limits": _limits(runs, known),
+        "recorded": noise.recorded_errors(telemetry),
+        "tests": chain(counts.reports(telemetry), counts.printed(reading) if reading is not None else ()),
+    }
+    order = _ORDERS.get(category, _USUAL) if category is not None else _USUAL
+    return _distinct(chain.from_iterable(parts[name] for name in order))
+
+
+_USUAL = (
+    "health",
+    "comparison",
+    "runs",
+    "mlperf",
+    "ends",
+    "limits",
+    "tests",
+    "completion",
+    "speed",
+    "recorded",
+)
+_ORDERS = {
+    Category.INFRA_RUNTIME: ("tests", "completion", "health", "speed", "runs", "comparison", "mlperf", "ends", "limits", "recorded"),
+    Category.CORRECTNESS: ("tests", "health", "limits", "completion", "comparison", "runs", "mlperf", "ends", "speed", "recorded"),
+    Category.METRIC_POLICY: ("comparison", "completion", "health", "ends", "limits", "speed", "runs", "tests", "mlperf", "recorded"),
+}  # fmt: skip
+
+
+def _events(telemetry: Telemetry, logged: Telemetry) -> Telemetry:
+    return telemetry if telemetry.events or not logged.events else logged
+
+
+def _shown(runs: Sequence[History]) -> Sequence[History]:
+    """The runs that are reported one by one: of ranks that log the same only the first."""
+    return runs if len(runs) <= _MAX_RUNS and not replicates(runs) else ()
+
+
+def _health(runs: Sequence[History], repo: Snapshot | None, reading: Reading | None) -> Iterator[Fact]:
+    sick = False
+    for run in runs[: 2 * _MAX_RUNS]:
+        found = list(health.not_finite(run))
+        sick = sick or bool(found)
+        yield from found
+    if sick:
+        yield from data_files.cells(repo, reading)
+    for run in _shown(runs):
+        yield from health.unsteady(run)
+
+
+def _comparison(runs: Sequence[History]) -> Iterator[Fact]:
+    pair = compared(runs)
+    if pair is not None:
+        yield from comparison.compare(*pair)
+
+
+def _repeated(runs: Sequence[History], known: Settings, logged: Telemetry) -> Iterator[Fact]:
+    if replicates(runs) and not runs[0].from_log:
+        planned = completion.planned_steps(runs[0], known, logged)
+        yield from completion.several(runs, planned)
+        yield from completion.tokens(runs, known, planned)
+    yield from outcomes.rates(runs, known, logged)
+
+
+def _ends(runs: Sequence[History]) -> Iterator[Fact]:
+    if compared(runs) is not None:
+        for run in runs:
+            yield from health.bests(run)
+        return
+    for run in _shown(runs) or _first_of_ranks(runs):
+        yield from health.finals(run)
+        yield from health.bests(run)
+        yield from health.count_not_finite(run)
+
+
+def _first_of_ranks(runs: Sequence[History]) -> Sequence[History]:
+    return runs[:1] if runs and runs[0].from_log else ()
+
+
+def _completion(
+    runs: Sequence[History], logged: Telemetry, reading: Reading | None, known: Settings
+) -> Iterator[Fact]:
+    shown = _shown(runs) or _first_of_ranks(runs)
+    for run in shown:
+        planned = completion.planned_steps(run, known, logged)
+        yield from completion.single(run, planned)
+        if len(shown) == 1:
+            yield from completion.tokens([run], known, planned)
+    for run in logged_histories(logged)[:1]:
+        yield from completion.lost_work(run, reading, known)
+        yield from completion.consumed(run, known)
+
+
+def _speed(runs: Sequence[History], known: Settings, logged: Telemetry) -> Iterator[Fact]:
+    for run in _shown(runs) or _first_of_ranks(runs):
+        yield from performance.projected(run, completion.planned_steps(run, known, logged))
+        yield from performance.rates(run)
+        yield from performance.step_times(run)
+
+
+def _limits(runs: Sequence[History], known: Settings) -> Iterator[Fact]:
+    """How often the gradient norm was above what it is clipped to."""
+    for run in _shown(runs):
+        for norm in run.of(Meaning.GRADIENT_NORM)[:1]:
+            record = run.record
+            clip = of_run(record.settings, CLIP, record.source) if record is not None else None
+            clip = clip or known.number(CLIP)
+            if clip is None or clip.value <= 0 or norm.sampled:
+                continue
+            inputs = [of_series(norm), FactInput(clip.name, clip.value, clip.place)]
+            yield fact(
+                named("steps_clipped", run),
+                health.above(norm, clip.value),
+                f'steps with "{norm.name}" > {clip.name}',
+                inputs,
+            )
+
+
+def _distinct(facts: Iterable[Fact]) -> list[Fact]:
+    kept: dict[str, Fact] = {}
+    for found in facts:
+        kept.setdefault(found.name, found)
+        if len(kept) == MOST:
+            break
+    return list(kept.values())

@@ -1,0 +1,183 @@
+"""Whether a history is sound: values that are not finite, spikes, divergence; where it ends and where it was best."""
+
+import math
+from collections.abc import Iterator
+
+from audit.documents.verdict import Fact
+from audit.failure.facts.formulas import diverged_from, spikes
+from audit.failure.facts.histories import History, last_finite
+from audit.failure.facts.make import fact, named, of_point, of_series
+from audit.failure.facts.metrics import Meaning
+from audit.telemetry.model import Point, Series
+
+_LOSSES = (Meaning.LOSS, Meaning.VALIDATION_LOSS)
+_FINALS = (Meaning.LOSS, Meaning.VALIDATION_LOSS, Meaning.QUALITY, Meaning.ERROR)
+
+
+def not_finite(history: History) -> Iterator[Fact]:
+    """The onset of NaN or infinity in the loss: first step, last finite loss, how many, and what the gradient norm and the
+    learning rate were. Nothing where every value is finite.
+    """
+    loss = history.main_loss()
+    if loss is None:
+        return
+    points = loss.settled()
+    bad = [point for point in points if not math.isfinite(point.value)]
+    if not bad:
+        return
+    first = bad[0]
+    yield fact(
+        named("first_nonfinite_step", history), first.step, f'smallest step of "{loss.name}" whose value is not finite',
+        [of_point(loss, first)],
+    )  # fmt: skip
+    before = [point for point in points if point.step < first.step]
+    if before:
+        yield fact(
+            named("last_finite_loss", history),
+            before[-1].value,
+            f'"{loss.name}" at the step before',
+            [of_point(loss, before[-1])],
+        )
+    yield fact(
+        named("nonfinite_steps", history),
+        len(bad),
+        f'number of steps of "{loss.name}" whose value is not finite',
+        [of_series(loss)],
+    )
+    later = [point for point in points if point.step > first.step and math.isfinite(point.value)]
+    yield fact(
+        named("finite_steps", history),
+        len(points) - len(bad),
+        f'number of steps of "{loss.name}" with a finite value',
+        [of_series(loss)],
+    )
+    if later:
+        yield fact(
+            named("finite_again_at_step", history),
+            later[0].step,
+            "first finite value after it",
+            [of_point(loss, later[0])],
+        )
+    yield from _around(history, first)
+
+
+def _around(history: History, first: Point) -> Iterator[Fact]:
+    for norm in history.of(Meaning.GRADIENT_NORM)[:1]:
+        before = [p for p in norm.settled() if p.step < first.step and math.isfinite(p.value)]
+        if before:
+            peak = max(before, key=lambda p: p.value)
+            yield fact(
+                named("peak_finite_grad_norm", history),
+                peak.value,
+                f'largest finite "{norm.name}" before that step',
+                [of_point(norm, peak)],
+            )
+        onset = next((p for p in norm.settled() if not math.isfinite(p.value)), None)
+        if onset is not None and onset.step < first.step:
+            yield fact(
+                named("first_nonfinite_grad_norm_step", history), onset.step, f'smallest step of "{norm.name}" whose value is not finite',
+                [of_point(norm, onset)],
+            )  # fmt: skip
+    for rate in history.of(Meaning.LEARNING_RATE)[:1]:
+        at = next((p for p in rate.settled() if p.step == first.step), None)
+        if at is not None:
+            yield fact(
+                named("learning_rate_at_onset", history),
+                at.value,
+                f'"{rate.name}" at that step',
+                [of_point(rate, at)],
+            )
+
+
+def unsteady(history: History) -> Iterator[Fact]:
+    """Spikes and divergence of a loss whose values are all finite. Nothing where it has neither."""
+    loss = history.main_loss()
+    if loss is None:
+        return
+    points = loss.settled()
+    values = [point.value for point in points]
+    found = spikes(values)
+    if found:
+        worst = max(found, key=lambda spike: values[spike.index])
+        yield fact(
+            named("loss_spikes", history), len(found), "values above median + 8 * 1.4826 * MAD and 1.5 * median of the 50 before",
+            [of_series(loss)],
+        )  # fmt: skip
+        yield fact(
+            named("worst_spike_step", history),
+            points[worst.index].step,
+            "step of the highest of them",
+            [of_point(loss, points[worst.index])],
+        )
+        yield fact(
+            named("worst_spike_ratio", history),
+            values[worst.index] / worst.base,
+            "its value / median of the 50 before",
+            [of_point(loss, points[worst.index])],
+        )
+    lowest = diverged_from(values)
+    if lowest is not None:
+        yield fact(
+            named("diverging_since_step", history), points[lowest].step,
+            "step of the lowest loss: the last tenth lies more than 20 % above it and rises", [of_point(loss, points[lowest])],
+        )  # fmt: skip
+        yield fact(
+            named("lowest_loss", history),
+            values[lowest],
+            f'smallest "{loss.name}"',
+            [of_point(loss, points[lowest])],
+        )
+
+
+def finals(history: History) -> Iterator[Fact]:
+    """The last finite value of each loss and quality, and the best where it is another."""
+    for series in (s for kind in _FINALS for s in history.of(kind)[:3]):
+        last = last_finite(series)
+        if last is None:
+            continue
+        yield fact(
+            named("final", history, series.name),
+            last.value,
+            f'last finite "{series.name}"',
+            [of_point(series, last)],
+        )
+
+
+def bests(history: History) -> Iterator[Fact]:
+    """The best value of each evaluated metric and its step."""
+    for kind in (Meaning.VALIDATION_LOSS, Meaning.QUALITY, Meaning.ERROR):
+        for series in history.of(kind)[:2]:
+            finite = [point for point in series.settled() if math.isfinite(point.value)]
+            if len(finite) < 2:
+                continue
+            best = (max if kind is Meaning.QUALITY else min)(finite, key=lambda p: p.value)
+            word = "largest" if kind is Meaning.QUALITY else "smallest"
+            yield fact(
+                named("best", history, series.name),
+                best.value,
+                f'{word} "{series.name}"',
+                [of_point(series, best)],
+            )
+            yield fact(
+                named("best_step_of", history, series.name),
+                best.step,
+                f'{series.axis} of the {word} "{series.name}"',
+                [of_point(series, best)],
+            )
+
+
+def count_not_finite(history: History) -> Iterator[Fact]:
+    """That every loss was finite, as a number."""
+    loss = next((s for s in history.of(*_LOSSES) if len(s) > 1), None)
+    if loss is not None and all(math.isfinite(value) for value in loss.values):
+        yield fact(
+            named("nonfinite_steps", history),
+            0,
+            f'number of steps of "{loss.name}" whose value is not finite',
+            [of_series(loss)],
+        )
+
+
+def above(series: Series, limit: float) -> int:
+    """How many recorded values are larger than a limit."""
+    return sum(value > limit for value in series.values)

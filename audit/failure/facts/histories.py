@@ -1,0 +1,149 @@
+"""The runs in what was read: which series belong together, which run is judged and which one it is held against."""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from audit.failure.facts.metrics import Meaning, meaning, plain
+from audit.telemetry.model import Format, Point, Run, Series, Telemetry
+
+_BASELINE = re.compile(
+    r"\b(?:base(?:line)?|main|master|ref(?:erence)?|before|old|control|prev(?:ious)?|trunk|upstream|golden)\b"
+)
+_CANDIDATE = re.compile(r"\b(?:cand(?:idate)?|pr|new|after|head|feature|change|test|treatment|current)\b")
+_SAME = 1e-6
+"""Two histories whose ends agree to float32's precision are one, written to two places."""
+
+
+class History(msgspec.Struct, frozen=True, eq=False):
+    """One run: its series by plain name, and the record of it, if any. `label`: its name for a reader, empty where there is only
+    one run. `from_log`: read from lines of a log, which are rounded and leave steps out.
+    """
+
+    label: str
+    series: dict[str, Series]
+    record: Run | None = None
+    from_log: bool = False
+
+    def of(self, *meanings: Meaning) -> list[Series]:
+        """The series that mean one of these, in the order written, the longest first of those with one meaning."""
+        found = [s for s in self.series.values() if meaning(s.name) in meanings]
+        return sorted(found, key=lambda s: -len(s))
+
+    def main_loss(self) -> Series | None:
+        """The loss that is optimised: of several the one with most points."""
+        return next(iter(self.of(Meaning.LOSS)), None) or next(iter(self.of(Meaning.VALIDATION_LOSS)), None)
+
+    def last_step(self) -> int | None:
+        """The last step that any series with steps reaches."""
+        steps = [max(s.steps) for s in self.series.values() if s.axis not in ("row", "epoch") and len(s)]
+        recorded = self.record.last_step if self.record else None
+        return max([*steps, *([recorded] if recorded is not None else [])], default=None)
+
+
+def histories(telemetry: Telemetry, logged: Telemetry | None = None) -> list[History]:
+    """The runs, each once. Log lines count only where the files hold no history."""
+    found = _grouped(telemetry, from_log=False)
+    distinct = _distinct(found)
+    if not distinct and logged is not None:
+        distinct = _distinct(_grouped(logged, from_log=True))
+    if len(distinct) == 1:
+        return [msgspec.structs.replace(distinct[0], label="")]
+    return distinct
+
+
+def logged_histories(logged: Telemetry) -> list[History]:
+    """The runs that log lines tell of."""
+    found = _distinct(_grouped(logged, from_log=True))
+    return [msgspec.structs.replace(found[0], label="")] if len(found) == 1 else found
+
+
+def _grouped(telemetry: Telemetry, *, from_log: bool) -> list[History]:
+    records = {run.name: run for run in telemetry.runs}
+    runs: dict[str, dict[str, Series]] = {}
+    for series in telemetry.series:
+        if series.format is Format.GOLDEN or not len(series):
+            continue
+        held = runs.setdefault(series.run, {})
+        name = plain(series.name)
+        if name not in held or len(held[name]) < len(series):
+            held[name] = series
+    return [History(run, series, records.get(run), from_log) for run, series in runs.items()]
+
+
+def _distinct(found: Sequence[History]) -> list[History]:
+    kept: list[History] = []
+    for history in found:
+        twin = next((i for i, other in enumerate(kept) if _same(history, other)), None)
+        if twin is None:
+            kept.append(history)
+        else:
+            kept[twin] = _merged(kept[twin], history)
+    return kept
+
+
+def _same(a: History, b: History) -> bool:
+    """Whether two histories are one run written twice: they share a metric, and all they share agree."""
+    shared = [name for name in a.series if name in b.series and len(a.series[name]) > 1]
+    return bool(shared) and all(_equal(a.series[name], b.series[name]) for name in shared)
+
+
+def _equal(a: Series, b: Series) -> bool:
+    if len(a) != len(b) or a.steps[-1] != b.steps[-1]:
+        return False
+    return all(_close(a.values[i], b.values[i]) for i in (0, len(a) // 2, -1))
+
+
+def _close(a: float, b: float) -> bool:
+    return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= _SAME * max(abs(a), abs(b))
+
+
+def _merged(first: History, second: History) -> History:
+    """One run of both, under the label that says more."""
+    told = [history.label for history in (first, second) if part(history.label)]
+    return History(
+        label=told[0] if told else first.label,
+        series=second.series | first.series,
+        record=first.record or second.record,
+        from_log=first.from_log and second.from_log,
+    )
+
+
+def part(label: str) -> str:
+    """What a run's name says about its part in a comparison: `baseline`, `candidate`, or nothing."""
+    words = plain(label)
+    if _BASELINE.search(words):
+        return "baseline"
+    return "candidate" if _CANDIDATE.search(words) else ""
+
+
+def compared(runs: Sequence[History]) -> tuple[History, History] | None:
+    """The run judged and the one it is held against, where the names of exactly two tell them apart."""
+    if len(runs) != 2:
+        return None
+    parts = [part(run.label) for run in runs]
+    if parts.count("baseline") == 1:
+        base = parts.index("baseline")
+    elif parts.count("candidate") == 1:
+        base = 1 - parts.index("candidate")
+    else:
+        return None
+    return runs[1 - base], runs[base]
+
+
+def replicates(runs: Sequence[History]) -> bool:
+    """Whether the runs are repetitions: two at least, under names that differ in a number only."""
+    stems = {re.sub(r"\d+", "#", run.label) for run in runs}
+    return len(runs) > 1 and len(stems) == 1 and "#" in next(iter(stems))
+
+
+def last_finite(series: Series) -> Point | None:
+    """The last value of the settled history that is finite."""
+    return next((point for point in reversed(series.settled()) if math.isfinite(point.value)), None)
+
+
+def by_step(points: Iterable[Point]) -> dict[int, Point]:
+    """The points by their step."""
+    return {point.step: point for point in points}

@@ -1,0 +1,146 @@
+"""How fast a run went: steady rates, whole rates, warm-up, slowing down, and how long it would have taken."""
+
+from collections.abc import Iterator
+from statistics import fmean, median
+
+from audit.documents.verdict import Fact, FactInput
+from audit.failure.facts.formulas import finite, steady, warm_up
+from audit.failure.facts.histories import History
+from audit.failure.facts.make import fact, named, of_series
+from audit.failure.facts.metrics import Meaning
+from audit.telemetry.model import Series
+
+_MIN_POINTS = 10
+"""Fewer steps give no steady rate."""
+
+_SLOWER = 1.25
+"""Step times vary by some per cent, on shared machines by ten or twenty; beyond that a run has slowed down."""
+
+
+def rates(history: History) -> Iterator[Fact]:
+    """The rate of each throughput series over the steady window and over the whole time."""
+    times = _step_times(history)
+    for series in history.of(Meaning.THROUGHPUT)[:2]:
+        values = finite(series.values)
+        if len(values) < _MIN_POINTS:
+            continue
+        yield fact(
+            named("steady", history, series.name), median(steady(series.values)), f'median of "{series.name}" {window(series)}',
+            [of_series(series)], unit=series.name,
+        )  # fmt: skip
+        yield fact(
+            named("mean", history, series.name),
+            fmean(values),
+            f'mean of "{series.name}"',
+            [of_series(series)],
+            unit=series.name,
+        )
+        whole = whole_rate(series, times)
+        if whole is not None and times is not None:
+            yield fact(
+                named("overall", history, series.name), whole, f'sum of "{series.name}" * "{times.name}" / sum of "{times.name}", warm-up included',
+                [of_series(series), of_series(times)], unit=series.name,
+            )  # fmt: skip
+
+
+def window(series: Series) -> str:
+    """How the steady window of a series was chosen, in words."""
+    skip = warm_up(len(series))
+    return (
+        f"without the first {skip} of {len(series)} and without outliers beyond 3 MAD"
+        if skip
+        else f"of all {len(series)}"
+    )
+
+
+def whole_rate(rate: Series, times: Series | None) -> float | None:
+    """Work over time of a whole run, from the rate and the duration of each step; None where steps are missing in one."""
+    if times is None or list(rate.steps) != list(times.steps):
+        return None
+    pairs = [(r, t) for r, t in zip(rate.values, times.values, strict=True) if r >= 0 and t > 0]
+    total = sum(t for _, t in pairs)
+    return sum(r * t for r, t in pairs) / total if len(pairs) == len(rate) and total else None
+
+
+def _step_times(history: History) -> Series | None:
+    return next(iter(history.of(Meaning.STEP_TIME)), None)
+
+
+def step_times(history: History) -> Iterator[Fact]:
+    """The steady step time, the share of the time that the warm-up took, and whether the run slowed down."""
+    times = _step_times(history)
+    if times is None or len(finite(times.values)) < _MIN_POINTS:
+        return
+    unit = "ms" if "ms" in times.name.lower() else "s"
+    yield fact(
+        named("steady", history, times.name),
+        median(steady(times.values)),
+        f'median of "{times.name}" {window(times)}',
+        [of_series(times)],
+        unit=unit,
+    )
+    yield fact(
+        named("mean", history, times.name),
+        fmean(finite(times.values)),
+        f'mean of "{times.name}"',
+        [of_series(times)],
+        unit=unit,
+    )
+    share = warm_up_share(times)
+    if share is not None:
+        skip = warm_up(len(times))
+        yield fact(
+            named("warm_up_share", history),
+            share,
+            f'"{times.name}" of the first {skip} steps / of all',
+            [of_series(times)],
+        )
+    kept = steady(times.values)
+    quarter = len(kept) // 4
+    if quarter >= _MIN_POINTS:
+        early, late = median(kept[:quarter]), median(kept[-quarter:])
+        if early > 0 and late / early >= _SLOWER:
+            yield fact(
+                named("slowed_down", history),
+                late / early,
+                f'median "{times.name}" of the last quarter / of the first',
+                [of_series(times)],
+            )
+
+
+def warm_up_share(times: Series) -> float | None:
+    """The time of the warm-up steps over that of all; None where every step is not recorded."""
+    values = finite(times.values)
+    skip, total = warm_up(len(times)), sum(values)
+    contiguous = len(times) > 1 and times.steps[-1] - times.steps[0] == len(times) - 1
+    return (
+        sum(values[:skip]) / total
+        if skip and total > 0 and contiguous and len(values) == len(times)
+        else None
+    )
+
+
+def projected(history: History, planned: FactInput | None) -> Iterator[Fact]:
+    """How long all planned steps would take at the mean step time, where the run ended before them."""
+    times, last = _step_times(history), history.last_step()
+    if times is None or planned is None or not isinstance(planned.value, int | float) or last is None:
+        return
+    values = finite(times.values)
+    if not values or last >= planned.value:
+        return
+    scale = 1e-3 if "ms" in times.name.lower() else 1.0
+    mean = fmean(values) * scale
+    yield fact(
+        named("projected_seconds", history),
+        planned.value * mean,
+        f'planned steps * mean "{times.name}"',
+        [planned, of_series(times)],
+        unit="s",
+    )
+    yield fact(
+        named("elapsed_seconds", history),
+        last * mean,
+        f'steps taken * mean "{times.name}"',
+        [of_series(times)],
+        unit="s",
+    )
