@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.fakegithub.fixtures import github_contract, github_server
+from tests.fakegithub.fixtures import enterprise_contract, github_contract, github_server
 
-__all__ = ["github_contract", "github_server"]
+__all__ = ["enterprise_contract", "github_contract", "github_server"]
 
 # On a laptop every run tries new inputs; in CI the same commit gives the same answer twice, on a machine of any speed.
 settings.register_profile("ci", derandomize=True, deadline=None)

@@ -17,7 +17,7 @@ from .contract import Contract
 from .record import Recorder
 from .seed import plant
 from .server import fake_github
-from .spec import SpecUnavailableError
+from .spec import ENTERPRISE, REST, SpecUnavailableError
 
 
 def main() -> int:
@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("--no-openapi", action="store_true", help="check the limits only")
     told = parser.parse_args()
     try:
-        contract = None if told.no_openapi else Contract()
+        contract = None if told.no_openapi else Contract(ENTERPRISE if told.prefix else REST)
     except SpecUnavailableError as error:
         print(f"GitHub's OpenAPI description is not available: {error}", file=sys.stderr)
         return 3

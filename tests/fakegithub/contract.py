@@ -11,7 +11,7 @@ import jsonschema_rs
 from graphql import GraphQLSchema
 
 from .graphql import load_schema
-from .spec import Schemas, load
+from .spec import REST, Member, Schemas, load
 
 # Statuses that GitHub gives anywhere, whether or not an endpoint's description lists them.
 _ANYWHERE = frozenset(
@@ -134,8 +134,9 @@ def _typed(schema: Mapping[str, Any], text: str) -> object:
 class Contract:
     """The operations of the endpoints that the fake has, and GitHub's GraphQL schema."""
 
-    def __init__(self, description: dict[str, Any] | None = None) -> None:
-        self._description = load() if description is None else description
+    def __init__(self, member: Member = REST) -> None:
+        """Raises SpecUnavailableError."""
+        self._description = load(member)
         self._operations: dict[tuple[str, str], Operation] = {}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The fake GitHub as fixtures: `github_contract` and `github_server`."""
+"""The fake GitHub as fixtures: `github_server`, and the contracts `github_contract` and `enterprise_contract`."""
 
 import os
 from collections.abc import Iterator
@@ -7,19 +7,30 @@ import pytest
 
 from .contract import Contract
 from .server import FakeGitHub, fake_github
-from .spec import SpecUnavailableError
+from .spec import ENTERPRISE, REST, Member, SpecUnavailableError
+
+
+def _contract(member: Member) -> Contract:
+    """Without npm the test is skipped on a laptop, and fails in CI."""
+    try:
+        return Contract(member)
+    except SpecUnavailableError as error:
+        reason = f"GitHub's own description of its API is not available: {error}"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
 def github_contract() -> Contract:
-    """GitHub's OpenAPI description. Without npm the test is skipped on a laptop, and fails in CI."""
-    try:
-        return Contract()
-    except SpecUnavailableError as error:
-        reason = f"GitHub's OpenAPI description is not available: {error}"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+    """The description of github.com's API."""
+    return _contract(REST)
+
+
+@pytest.fixture(scope="session")
+def enterprise_contract() -> Contract:
+    """That of an Enterprise server, the oldest that GitHub still describes."""
+    return _contract(ENTERPRISE)
 
 
 @pytest.fixture

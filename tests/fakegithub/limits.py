@@ -19,7 +19,8 @@ CREATIONS_AN_HOUR = 500
 POINTS_A_MINUTE = 900
 """A read costs one, a write five."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_API_VERSIONS = frozenset({"2022-11-28", "2026-03-10"})
+_OLD_VERSIONS = frozenset({"2022-11-28"})
+_API_VERSIONS = _OLD_VERSIONS | {"2026-03-10"}
 
 
 def text_errors(value: Any, place: str = "body") -> Iterator[str]:
@@ -99,8 +100,10 @@ def annotation_errors(one: Mapping[str, Any]) -> Iterator[str]:
             yield f"{key}: a character beyond U+FFFF"
 
 
-def header_errors(method: str, headers: Mapping[str, str], has_body: bool) -> Iterator[str]:
-    """`headers`: names in lower case."""
+def header_errors(
+    method: str, headers: Mapping[str, str], has_body: bool, *, enterprise: bool
+) -> Iterator[str]:
+    """`headers`: names in lower case; `enterprise`: a server that does not know the newest version of the API."""
     if not headers.get("user-agent"):
         yield "User-Agent: missing (GitHub refuses the request)"
     authorization = headers.get("authorization")
@@ -110,7 +113,7 @@ def header_errors(method: str, headers: Mapping[str, str], has_body: bool) -> It
     if accept is not None and not re.search(r"application/(?:json|vnd\.github[\w.+-]*)|\*/\*", accept):
         yield f"Accept: {accept!r} is nothing that the API has"
     version = headers.get("x-github-api-version")
-    if version is not None and version not in _API_VERSIONS:
+    if version is not None and version not in (_OLD_VERSIONS if enterprise else _API_VERSIONS):
         yield f"X-GitHub-Api-Version: {version!r} does not exist"
     if has_body and method != "GET" and not headers.get("content-type", "").startswith("application/json"):
         yield f"Content-Type: {headers.get('content-type')!r} beside a JSON body"

@@ -72,7 +72,7 @@ class _Pace:
 
 
 class FakeGitHub:
-    """Both servers, and the world that they show. `prefix`: "/api/v3" on an Enterprise server; `strict`: leaving the
+    """Both servers, and the world that they show. `prefix`: "/api/v3" on an Enterprise server (whose contract is another); `strict`: leaving the
     `with` block raises ContractError for violations; `contract` None: only the limits are checked.
     """
 
@@ -104,7 +104,7 @@ class FakeGitHub:
         self._public_host = public_host or host
         self._servers = {"api": self._listen(host, port, "api"), "files": self._listen(host, 0, "files")}
         self._html = html
-        self.shapes = Shapes(self.api_url, html)
+        self.shapes = Shapes(self.api_url, html, enterprise=bool(prefix))
 
     # -- where it is ---------------------------------------------------------------------------------------------
 
@@ -307,7 +307,8 @@ class FakeGitHub:
 
     def _check_headers(self, request: Request, has_body: bool) -> None:
         self.violations += [
-            f"{request}: {one}" for one in header_errors(request.method, request.headers, has_body)
+            f"{request}: {one}"
+            for one in header_errors(request.method, request.headers, has_body, enterprise=bool(self._prefix))
         ]
 
     def _check_request(

@@ -1,5 +1,6 @@
 """The JSON of GitHub's answers, complete enough for its own description: every field that it requires is there."""
 
+from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
@@ -49,11 +50,14 @@ def _links(base: str, told: list[str]) -> Json:
 
 
 class Shapes:
-    """`api`: the REST address that links begin with; `html`: that of the pages for people."""
+    """`api`: the REST address that links begin with; `html`: that of the pages for people; `enterprise`: an
+    Enterprise server, which knows fewer fields.
+    """
 
-    def __init__(self, api: str, html: str) -> None:
+    def __init__(self, api: str, html: str, *, enterprise: bool = False) -> None:
         self.api = api
         self.html = html
+        self._enterprise = enterprise
 
     def user(self, account: Account) -> Json:
         shown = quote(account.login)
@@ -593,7 +597,7 @@ class Shapes:
             "url": url,
             "archive_download_url": f"{url}/zip",
             "expired": artifact.expired,
-            "digest": None,
+            **({} if self._enterprise else {"digest": f"sha256:{sha256(artifact.content).hexdigest()}"}),
             "created_at": _BORN,
             "updated_at": _BORN,
             "expires_at": moment(now + 90 * 86_400),

@@ -35,6 +35,12 @@ REST = Member(
     "package/generated/api.github.com.json",
     "829b4bebb19a53133289f7b0bc819f4f1118115821db2ca9f25e9ee995a7da2a",
 )
+ENTERPRISE = Member(
+    "@octokit/openapi",
+    "23.0.2",
+    "package/generated/ghes-3.17.json",
+    "b33124aa711a44f1de05c9ad49e7ef473b65cacfd0c8369fd8418ba798707dcb",
+)
 GRAPHQL = Member(
     "@octokit/graphql-schema",
     "15.26.1",
@@ -67,9 +73,9 @@ def fetched(member: Member) -> bytes:
 _MAY_BE_NULL = (("pull-request", "head", "repo"), ("pull-request-simple", "head", "repo"))
 
 
-def load() -> dict[str, Any]:
-    """The whole description, mended where GitHub is known to answer otherwise. Raises SpecUnavailableError."""
-    told = json.loads(fetched(REST))
+def load(member: Member) -> dict[str, Any]:
+    """A whole description, mended where GitHub is known to answer otherwise. Raises SpecUnavailableError."""
+    told = json.loads(fetched(member))
     assert isinstance(told, dict)
     for component, *path in _MAY_BE_NULL:
         schema = told["components"]["schemas"][component]

@@ -499,13 +499,18 @@ def test_headers_are_checked(github_server: FakeGitHub, ask: Client, pull: Pull)
     github_server.expect_violation("Content-Type")
 
 
-def test_the_address_of_an_enterprise_server(github_contract: Contract) -> None:
-    with fake_github(contract=github_contract, prefix="/api/v3") as server:
-        server.add_repository("octo/demo")
+def test_an_enterprise_server(enterprise_contract: Contract) -> None:
+    with fake_github(contract=enterprise_contract, prefix="/api/v3") as server:
+        pull = server.add_pull("octo/demo", {}, {"a.py": b"1\n"})
         assert server.api_url.endswith("/api/v3")
         assert server.graphql_url.endswith("/api/graphql")
-        told = Client(server)("GET", REPO).json()
-        assert told["url"] == f"{server.api_url}/repos/octo/demo"
+        client = Client(server)
+        assert client("GET", REPO).json()["url"] == f"{server.api_url}/repos/octo/demo"
+        assert (
+            client("POST", f"{REPO}/check-runs", {**checked(), "head_sha": pull.head_sha}).status_code == 201
+        )
+        client("GET", REPO, headers={"X-GitHub-Api-Version": "2026-03-10"})
+        server.expect_violation("X-GitHub-Api-Version: '2026-03-10' does not exist")
 
 
 def test_the_tarball_names_its_commit(ask: Client, pull: Pull) -> None:

@@ -24,11 +24,15 @@ from tests.fakegithub.faults import NOT_FOUND
 
 @pytest.fixture(params=["", "/api/v3"], ids=["github.com", "enterprise"])
 def fake(
-    request: pytest.FixtureRequest, github_contract: Contract, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    github_contract: Contract,
+    enterprise_contract: Contract,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[FakeGitHub]:
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1,localhost")
-    with fake_github(contract=github_contract, prefix=request.param) as running:
+    contract = enterprise_contract if request.param else github_contract
+    with fake_github(contract=contract, prefix=request.param) as running:
         yield running
 
 
