@@ -116,7 +116,7 @@ def plan(event: Event, environ: Mapping[str, str], inputs: Inputs) -> Plan:
         return _other_commit(inputs, environ, wishes, case)
     destination = _destination(environ, inputs, case)
     if case.nothing:
-        return Plan(Stage.NOTHING, destination, _silent(wishes), why=case.nothing)
+        return Plan(Stage.NOTHING, destination, silent(wishes), why=case.nothing)
     path = inputs.path or "."
     baseline, no_baseline = _baseline(inputs, case)
     return Plan(
@@ -145,7 +145,7 @@ def _other_commit(inputs: Inputs, environ: Mapping[str, str], wishes: Wishes, ca
         destination=msgspec.structs.replace(
             _destination(environ, inputs, case), pull_number=None, base_ref=None
         ),
-        wishes=msgspec.structs.replace(_silent(wishes), why_not=why),
+        wishes=msgspec.structs.replace(silent(wishes), why_not=why),
         target=target,
         baseline=Named(inputs.baseline) if wanted else None,
         no_baseline="" if wanted else "None was asked for.",
@@ -306,7 +306,7 @@ def _publishing(event: Event, environ: Mapping[str, str], inputs: Inputs) -> Pla
     elif run.conclusion in _ENDED_EARLY:
         why = f"The run ended as {run.conclusion}, so it left no report."
     if why:
-        return Plan(Stage.NOTHING, destination, _silent(wishes), why=why)
+        return Plan(Stage.NOTHING, destination, silent(wishes), why=why)
     return Plan(
         Stage.PUBLISH,
         destination,
@@ -330,7 +330,7 @@ def _wishes(inputs: Inputs, environ: Mapping[str, str], case: _Case) -> Wishes:
     )
 
 
-def _silent(wishes: Wishes) -> Wishes:
+def silent(wishes: Wishes) -> Wishes:
     """The same without comment, check and review."""
     return msgspec.structs.replace(
         wishes,

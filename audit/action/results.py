@@ -1,0 +1,37 @@
+"""What a run tells of its result: the outputs, and the line about the gate."""
+
+from audit.assess.gate import Gate, Scope
+from audit.documents.finding import Finding, Status
+from audit.documents.report import Report
+from audit.github.destination import Published
+from audit.report.view import verdict
+
+
+def outputs_of(report: Report, decided: Gate, published: Published) -> dict[str, str]:
+    """The outputs that follow from the report; paths of documents are not among them."""
+    looked_at = [finding for finding in report.findings if _is_looked_at(finding, decided.scope)]
+    worst = max(looked_at, key=lambda finding: finding.severity.rank, default=None)
+    summary = report.summary
+    return {
+        "conclusion": "success" if decided.passed else "failure",
+        "score": f"{report.score:.1f}",
+        "risk": report.risk,
+        "findings-total": str(summary.critical + summary.warning + summary.info),
+        "findings-new": "" if summary.new is None else str(summary.new),
+        "highest-severity": worst.severity.value if worst else "",
+        "comment-url": published.comment_url,
+        "check-url": published.check_url,
+    }
+
+
+def _is_looked_at(finding: Finding, scope: Scope) -> bool:
+    return finding.status is Status.FAIL and (scope is Scope.ALL or finding.new is not False)
+
+
+def gate_line(report: Report, decided: Gate) -> str:
+    """The result in two lines: what was found, and what the gate makes of it."""
+    which = "new findings" if decided.scope is Scope.NEW else "findings"
+    threshold = f"fail-on: {decided.fail_on.value}, fail-on-scope: {decided.scope.value}"
+    if decided.passed:
+        return f"{verdict(report)}\nThe gate is open ({threshold})."
+    return f"{verdict(report)}\nThe gate is closed: {which} at or above {decided.fail_on.value}: {len(decided.blocking)} ({threshold})."

@@ -1,0 +1,261 @@
+"""One run of the action: inputs, plan, audit, gate, publishing, outputs, exit code.
+
+The gate is decided before anything is written, and nothing that is written, or fails to be, changes it.
+"""
+
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+
+from audit.action.claimed import catalogue_texts, claimed_report
+from audit.action.commits import Surroundings, located
+from audit.action.documents import write_documents
+from audit.action.event import EventError, read_event
+from audit.action.folder import FolderError
+from audit.action.first_run import pull_of, report_in, report_of
+from audit.action.inputs import InputError, Inputs, OnError, read_inputs
+from audit.action.log import Log
+from audit.action.outputs import write_outputs
+from audit.action.plan import Plan, PlanError, Stage, plan
+from audit.action.reading import adjusted, completed, environment, options
+from audit.action.results import gate_line, outputs_of
+from audit.assess.errors import DocumentError
+from audit.assess.gate import FailOn, Gate, gate
+from audit.cli.exit_codes import ExitCode
+from audit.documents.report import Report
+from audit.documents.rule import RuleText
+from audit.engine import audit as engine
+from audit.engine import options as engine_options
+from audit.github.check import Check
+from audit.github.destination import Effects
+from audit.github.publish import open_check, publish, publish_trouble
+from audit.net.errors import NetworkError
+from audit.net.github import GitHub
+from audit.source.errors import SourceError
+
+_SECRET_INPUTS = (
+    "INPUT_GITHUB-TOKEN",
+    "INPUT_GITHUB_TOKEN",
+    "INPUT_REPO-TOKEN",
+    "INPUT_REPO_TOKEN",
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+)
+
+
+class Runner(msgspec.Struct, frozen=True):
+    """What one run has of the world. `environ`: the variables that the runner set."""
+
+    environ: Mapping[str, str]
+    effects: Effects
+    log: Log
+
+    @property
+    def workspace(self) -> Path:
+        """The folder that the checkout lies in."""
+        return Path(self.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """Folders that documents may be written to, the workspace first."""
+        temporary = self.environ.get("RUNNER_TEMP")
+        return (self.workspace, *([Path(temporary)] if temporary else []))
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How a run ended: its exit code, and its outputs by name."""
+
+    code: ExitCode
+    outputs: Mapping[str, str]
+
+
+def main() -> int:
+    """The container's and the composite action's entry: runs the action in this process' environment."""
+    signal.signal(signal.SIGTERM, _interrupted)  # a cancelled job: the check run is closed on the way out
+    environ = dict(os.environ)
+    for name in _SECRET_INPUTS:  # no child process needs them
+        os.environ.pop(name, None)
+    return run(environ, Effects())
+
+
+def _interrupted(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def run(environ: Mapping[str, str], effects: Effects) -> int:
+    """Runs the action and gives its exit code; whatever goes wrong becomes a line of the log and an exit code."""
+    debugging = environ.get("RUNNER_DEBUG") == "1"
+    runner = Runner(
+        environ,
+        effects,
+        Log(effects.say, tuple(environ.get(name, "") for name in _SECRET_INPUTS), debugging=debugging),
+    )
+    try:
+        inputs = read_inputs(environ)
+    except InputError as error:
+        for problem in error.problems:
+            runner.log.error(problem)
+        ended = Ended(ExitCode.USAGE, {"conclusion": "error"})
+    else:
+        ended = _ended(inputs, runner)
+    file = environ.get("GITHUB_OUTPUT")
+    try:
+        write_outputs(Path(file) if file else None, ended.outputs, effects.nonce)
+    except OSError as error:
+        runner.log.warning(f"The outputs could not be written: {error.strerror}.")
+    return ended.code
+
+
+def _ended(inputs: Inputs, runner: Runner) -> Ended:
+    try:
+        return _run(inputs, runner)
+    except (KeyboardInterrupt, SystemExit):
+        runner.log.warning("Interrupted.")
+        return Ended(ExitCode.INTERRUPTED, {"conclusion": "error"})
+    except Exception as error:
+        code, said = _explained(error)
+        if code is ExitCode.INTERNAL:
+            runner.log.debug(_trace(error))
+        if inputs.on_error is OnError.WARN:
+            runner.log.warning(f"{said} The job goes on, as on-error is warn.")
+            return Ended(ExitCode.OK, {"conclusion": "error"})
+        runner.log.error(said)
+        return Ended(code, {"conclusion": "error"})
+
+
+def _explained(error: Exception) -> tuple[ExitCode, str]:
+    """The exit code for what went wrong, and what to say of it."""
+    match error:
+        case PlanError():
+            return ExitCode.USAGE, str(error)
+        case DocumentError():
+            return ExitCode.USAGE, f"{error.message} {error.advice}".strip()
+        case SourceError() | NetworkError() | FolderError():
+            return ExitCode.UNABLE, f"{error.message} {error.advice}".strip()
+        case EventError():
+            return ExitCode.UNABLE, str(error)
+    first = (str(error).splitlines() or [""])[0][:300]
+    return (
+        ExitCode.INTERNAL,
+        f"A fault of ml-audit: {type(error).__name__}: {first}. Run the job again with debug logging, and report what it prints.",
+    )
+
+
+def _trace(error: Exception) -> str:
+    import traceback
+
+    return "".join(traceback.format_exception(error))
+
+
+def _run(inputs: Inputs, runner: Runner) -> Ended:
+    event = read_event(runner.environ)
+    planned = _with_certificates(plan(event, runner.environ, inputs), inputs, runner)
+    runner.log.debug(
+        f"{event.name}: {planned.stage.value} {planned.target}, compared with {planned.baseline}"
+    )
+    for note in planned.notes:
+        runner.log.info(note)
+    if planned.stage is Stage.NOTHING:
+        runner.log.notice(planned.why)
+        return Ended(ExitCode.OK, {"conclusion": "skipped"})
+    work = _Work(planned, inputs, runner)
+    try:
+        return work.publish_first_run() if planned.stage is Stage.PUBLISH else work.audit()
+    except Exception as error:
+        work.tell(_explained(error)[1])
+        raise
+    finally:
+        if work.check is not None:
+            work.check.close()
+
+
+def _with_certificates(planned: Plan, inputs: Inputs, runner: Runner) -> Plan:
+    """The plan with the authorities' file where it really lies; all that this process asks GitHub trusts them."""
+    if not inputs.ca_bundle:
+        return planned
+    file = runner.workspace / inputs.ca_bundle
+    if not file.is_file():
+        raise PlanError(
+            f'The input ca-bundle has the value "{inputs.ca_bundle}", which is no file; allowed: a PEM file in the workspace.'
+        )
+    os.environ["REQUESTS_CA_BUNDLE"] = str(file)
+    destination = msgspec.structs.replace(planned.destination, ca_bundle=file)
+    return msgspec.structs.replace(planned, destination=destination)
+
+
+class _Work:
+    """One audit, or one publishing. `check`: the check run, once it is open."""
+
+    def __init__(self, planned: Plan, inputs: Inputs, runner: Runner) -> None:
+        self.plan = planned
+        self.check: Check | None = None
+        self._inputs = inputs
+        self._runner = runner
+
+    def audit(self) -> Ended:
+        """Audits what the plan names, and publishes the result."""
+        runner = self._runner
+        environ = environment(self.plan, self._inputs, runner.environ, runner.workspace)
+        with located(
+            self.plan, Surroundings(runner.workspace, environ, runner.log.info, runner.log.debug)
+        ) as found:
+            self.plan = adjusted(self.plan, found)
+            self.check = open_check(self.plan.destination, self.plan.wishes, runner.effects)
+            audited = engine.audit(
+                options(found, self._inputs),
+                engine_options.Effects(
+                    runner.effects.wall, {**environ, **found.variables}, step=runner.log.debug
+                ),
+            )
+        report = completed(audited.report, self.plan, found)
+        threshold = self._inputs.fail_on or audited.fail_on or FailOn.CRITICAL
+        decided = gate(report.findings, threshold, self.plan.scope)
+        return self._finished(report, audited.rules, decided, exit_code=ExitCode(decided.exit_code))
+
+    def publish_first_run(self) -> Ended:
+        """Publishes the report of a run that could not do it. The gate was that run's: this one only shows it."""
+        run, destination = self.plan.run, self.plan.destination
+        assert run is not None  # noqa: S101 (the stage is made of one)
+        with GitHub(destination.api_url, destination.token.value or None) as github:
+            number, why = pull_of(github, destination.repository, run)
+            if number is None:
+                self._runner.log.notice(why)
+                return Ended(ExitCode.OK, {"conclusion": "skipped"})
+            if self._inputs.path:
+                data = report_in(self._runner.workspace / self._inputs.path)
+            else:
+                data = report_of(github, destination.repository, run)
+        self.plan = msgspec.structs.replace(
+            self.plan, destination=msgspec.structs.replace(destination, pull_number=number)
+        )
+        report = claimed_report(data, run.head_sha, destination.repository)
+        decided = gate(report.findings, self._inputs.fail_on or FailOn.CRITICAL, self.plan.scope)
+        return self._finished(report, catalogue_texts(), decided, exit_code=ExitCode.OK)
+
+    def _finished(
+        self, report: Report, rules: Mapping[str, RuleText], decided: Gate, *, exit_code: ExitCode
+    ) -> Ended:
+        """Writes documents, comment, check, summary. What of it fails is a warning."""
+        runner, plan = self._runner, self.plan
+        try:
+            files = write_documents(report, rules, self._inputs, runner.roots)
+        except FolderError as error:
+            files = {}
+            runner.log.warning(f"{error.message} {error.advice}")
+        published = publish(
+            report, decided, plan.destination, plan.wishes, runner.effects, rules=rules, check=self.check
+        )
+        for warning in published.warnings:
+            runner.log.warning(warning)
+        runner.log.info(gate_line(report, decided))
+        return Ended(exit_code, outputs_of(report, decided, published) | files)
+
+    def tell(self, trouble: str) -> None:
+        """Shows where the result would have stood that there is none."""
+        publish_trouble(
+            trouble, self.plan.destination, self.plan.wishes, self._runner.effects, check=self.check
+        )
