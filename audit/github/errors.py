@@ -1,6 +1,9 @@
 """What GitHub's API refuses, and how a person mends it: one sentence for one channel that failed."""
 
 import enum
+from collections.abc import Iterable
+
+import msgspec
 
 
 class Kind(enum.Enum):
@@ -38,7 +41,7 @@ def advice(error: ApiError, permission: str) -> str:
             )
         case Kind.FORBIDDEN:
             return (
-                f"The token lacks the permission `{permission}` (403: {error.said}). Add it to the job's permissions; pull requests "
+                f"The token lacks `{permission}` (403: {error.said}). Add it to the job's permissions; pull requests "
                 "from forks and from Dependabot always get a read-only token, for which the README has a second workflow."
             )
         case Kind.MISSING:
@@ -53,3 +56,36 @@ def advice(error: ApiError, permission: str) -> str:
             return f"GitHub's rate limit is used up ({error.said}). Run the job again later."
         case Kind.UNAVAILABLE:
             return f"GitHub cannot be used at the moment ({error.said}). Run the job again later."
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """A channel that failed. `what`: "the comment"; `permission`: what it needs; `why` stands where no request was made or the fault lies
+    elsewhere."""
+
+    what: str
+    permission: str = ""
+    error: ApiError | None = None
+    why: str = ""
+
+
+def sentences(troubles: Iterable[Trouble]) -> tuple[str, ...]:
+    """One text for each cause, however many channels it struck."""
+    groups: dict[tuple[object, ...], list[Trouble]] = {}
+    for trouble in troubles:
+        error = trouble.error
+        key = (error.kind, error.status, error.said) if error else (trouble.why,)
+        groups.setdefault(key, []).append(trouble)
+    return tuple(map(_sentence, groups.values()))
+
+
+def _sentence(group: list[Trouble]) -> str:
+    what = _joined([trouble.what for trouble in group])
+    permissions = list(dict.fromkeys(trouble.permission for trouble in group if trouble.permission))
+    verb = "were" if len(group) > 1 else "was"
+    error = group[0].error
+    why = advice(error, "` and `".join(permissions)) if error else group[0].why
+    return f"{what[:1].upper()}{what[1:]} {verb} not written. {why}"
+
+
+def _joined(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]

@@ -13,7 +13,7 @@ from audit.report import view
 from audit.report.fitting import largest, utf16_units
 from audit.report.story import Chapters, Story, chapters, counts_line, headline, score_line
 from audit.report.templates import render_markdown
-from audit.safety.sanitize import cut
+from audit.safety.sanitize import basic_plane, cut
 
 TEMPLATE = "comment.md.j2"
 CHECK_TEMPLATE = "check.md.j2"
@@ -24,7 +24,7 @@ _MOST_PLACES = 3
 _LONGEST = 600
 _LONGEST_PATH = 160
 # A reader scrolls through no more; the summary has them all.
-_MOST_ROWS = {"blocking": 100, "new": 50, "fixed": 30, "known": 50}
+LIMITS: Mapping[str, int] = {"blocking": 100, "new": 50, "fixed": 30, "known": 50}
 _LISTED = 20
 _MARKS = {Severity.CRITICAL: "Critical", Severity.WARNING: "Warning", Severity.INFO: "Info"}
 
@@ -34,36 +34,42 @@ Render = Callable[[str, dict[str, Any]], str]
 
 def render(story: Story, *, budget: int = MAX_COMMENT, draw: Render = render_markdown) -> str:
     """The comment in at most `budget` UTF-16 units, a newline at its end. `draw` renders a template by its name."""
-    return _fitted(story, TEMPLATE, budget, draw)
+    return _fitted(story, TEMPLATE, draw, lambda text: utf16_units(text) <= budget)
 
 
 def render_check(story: Story, *, budget: int = MAX_COMMENT, draw: Render = render_markdown) -> str:
-    """The text of the check run: the comment without its head."""
-    return _fitted(story, CHECK_TEMPLATE, budget, draw)
+    """The text of the check run, which GitHub takes in the basic plane alone: the comment without its head."""
+    text = _fitted(story, CHECK_TEMPLATE, draw, lambda text: len(basic_plane(text)) <= budget)
+    return basic_plane(text)
 
 
-def _fitted(story: Story, template: str, budget: int, draw: Render) -> str:
+def _fitted(story: Story, template: str, draw: Render, fits: Callable[[str], bool]) -> str:
     parts = chapters(story)
     sizes = (parts.blocking, parts.new, parts.fixed, parts.known)
-    most = sum(min(len(rows), limit) for rows, limit in zip(sizes, _MOST_ROWS.values(), strict=True))
-    for terse in (False, True):
-        made = functools.partial(_drawn, story, parts, template, draw, terse)
-        if (text := largest(most, made, lambda text: utf16_units(text) <= budget)) is not None:
-            return text
-    return cut(draw("short.md.j2", {"headline": headline(story), "passed": story.gate.passed}), budget)
+    most = sum(min(len(rows), limit) for rows, limit in zip(sizes, LIMITS.values(), strict=True))
+    # A template of the repository may be too long whatever it is given: ours is not.
+    for drawing in dict.fromkeys((draw, render_markdown)):
+        for terse in (False, True):
+            made = functools.partial(_drawn, story, parts, template, drawing, terse)
+            if (text := largest(most, made, fits)) is not None:
+                return text
+    return render_markdown("short.md.j2", {"headline": headline(story), "passed": story.gate.passed})
 
 
 def _drawn(story: Story, parts: Chapters, template: str, draw: Render, terse: bool, shown: int) -> str:
     return draw(template, context(story, parts, shown, terse=terse))
 
 
-def context(story: Story, parts: Chapters, shown: int, *, terse: bool = False) -> dict[str, Any]:
-    """What the templates are given: plain data. `shown`: rows of findings in all; `terse`: without the folded details."""
+def context(
+    story: Story, parts: Chapters, shown: int, *, terse: bool = False, limits: Mapping[str, int] = LIMITS
+) -> dict[str, Any]:
+    """What the templates are given: plain data. `shown`: rows of findings in all; `limits`: of each section; `terse`: without the folded
+    details."""
     report = story.report
     sections: dict[str, Row] = {}
-    for name in ("blocking", "new", "fixed", "known"):
+    for name in LIMITS:
         findings: Sequence[Finding] = getattr(parts, name)
-        number = min(shown, len(findings), _MOST_ROWS[name])
+        number = min(shown, len(findings), limits[name])
         shown -= number
         rows = [_row(finding, story, linked=name != "fixed") for finding in findings[:number]]
         sections[name] = {"total": len(findings), "rows": rows, "hidden": len(findings) - number}
@@ -78,6 +84,7 @@ def context(story: Story, parts: Chapters, shown: int, *, terse: bool = False) -
         "scope": story.gate.scope.value,
         **sections,
         "terse": terse,
+        "elsewhere": "the job summary",
         "dimensions": [_dimension(title, part) for title, part in view.dimensions(report)],
         "others": [] if terse else _others(story),
         "partial": len(report.coverage.partial),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+from jinja2.runtime import BlockReference, Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
@@ -29,6 +30,23 @@ class Quoted:
 
     def __str__(self) -> str:
         return self._text
+
+
+class _Inherited(BlockReference):
+    """`super()` in a template: the block of the parent, whose values are quoted already."""
+
+    def __call__(self) -> Quoted:  # type: ignore[override]
+        return Quoted(str(super().__call__()))
+
+
+class _Context(Context):
+    """Jinja's, with a `super()` that is not quoted once more."""
+
+    def super(self, name: str, current: Callable[..., Any]) -> Any:
+        found = super().super(name, current)
+        if isinstance(found, BlockReference):
+            return _Inherited(found.name, found._context, found._stack, found._depth)
+        return found
 
 
 def folder() -> Path:
@@ -87,6 +105,7 @@ MARKDOWN_FILTERS: Mapping[str, Callable[..., str]] = {
 def markdown_environment() -> ImmutableSandboxedEnvironment:
     """A new environment for Markdown templates."""
     environment = _environment(_markdown_value, autoescape=False)
+    environment.context_class = _Context
     environment.filters.update({name: _marked(quote) for name, quote in MARKDOWN_FILTERS.items()})
     return environment
 

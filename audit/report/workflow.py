@@ -24,16 +24,29 @@ LEVELS = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INFO
 
 def render(report: Report, *, rules: view.Rules | None = None) -> str:
     """At most ten commands of each level, what was left out, and the verdict; a newline at the end."""
-    failures = view.failures(report)
-    lines: list[str] = []
-    for severity, level in LEVELS.items():
-        groups = _groups(view.of_severity(failures, severity))
-        lines += [_annotation(level, group, rules) for group in groups[:_PER_LEVEL]]
-        if left := sum(len(group) for group in groups[_PER_LEVEL:]):
-            lines.append(f"{left} more findings of level {severity.value} are in the report, not annotated.")
+    lines = annotation_lines(view.failures(report), rules)
     # A report read from elsewhere may hold any text as its risk or tool name.
     lines += [log_line(terminal(line)) for line in _closing(report)]
     return "\n".join(lines) + "\n"
+
+
+def annotation_lines(
+    findings: Sequence[Finding],
+    rules: view.Rules | None,
+    *,
+    prefix: str = "",
+    most: int = _PER_LEVEL * len(Severity),
+) -> list[str]:
+    """At most `most` commands, ten of each level, the worst first, and what was left out. `prefix`: the audited folder in the repository."""
+    lines: list[str] = []
+    for severity, level in LEVELS.items():
+        groups = _groups(view.of_severity(findings, severity))
+        shown = min(len(groups), _PER_LEVEL, most)
+        most -= shown
+        lines += [_annotation(level, group, rules, prefix) for group in groups[:shown]]
+        if left := sum(len(group) for group in groups[shown:]):
+            lines.append(f"{left} more findings of level {severity.value} are in the report, not annotated.")
+    return lines
 
 
 def _groups(findings: list[Finding]) -> list[list[Finding]]:
@@ -45,16 +58,21 @@ def _groups(findings: list[Finding]) -> list[list[Finding]]:
     return list(groups.values())
 
 
-def _annotation(level: str, group: list[Finding], rules: view.Rules | None) -> str:
+def _annotation(level: str, group: list[Finding], rules: view.Rules | None, prefix: str) -> str:
     first = group[0]
     place = first.evidence[0] if first.evidence else None
     title = ": ".join(filter(None, (first.rule, view.title_of(first, rules))))
     properties = {
-        "file": place.path if place else None,
+        "file": _file(place, prefix) if place else None,
         "line": place.line if place else None,
         "title": terminal(title, _LONGEST_TITLE),
     }
     return command(level, "\n".join(_said(group, rules)), properties, _LONGEST_MESSAGE)
+
+
+def _file(place: Place, prefix: str) -> str:
+    folder = prefix.strip("/")
+    return f"{folder}/{place.path}" if folder else place.path
 
 
 def _said(group: list[Finding], rules: view.Rules | None) -> Iterator[str]:

@@ -80,6 +80,14 @@ def unicode_text(text: str) -> str:
     return text if text.isascii() else _LONE_SURROGATE.sub(_shown, text)
 
 
+_BEYOND_THE_BASIC_PLANE = re.compile("[\U00010000-\U0010ffff]")
+
+
+def basic_plane(text: str) -> str:
+    r"""`text` with every character beyond U+FFFF as `\UXXXXXXXX`, where such are refused. Idempotent."""
+    return text if text.isascii() else _BEYOND_THE_BASIC_PLANE.sub(lambda m: f"\\U{ord(m.group()):08x}", text)
+
+
 # --- lengths -----------------------------------------------------------------------------------------------
 
 _LONGEST_CLUSTER = 32
@@ -271,6 +279,14 @@ def markdown_block(text: str, language: str = "") -> str:
     shown = log_text(printable(text, multiline=True)).rstrip("\n")
     fence = "`" * max(3, _longest_run(shown, "`") + 1)
     return f"{fence}{language}\n{shown}\n{fence}"
+
+
+def suggestion_block(text: str) -> str:
+    """Lines as the block that GitHub offers to commit: they stand in it as they are, so `text` must be `printable` already."""
+    if printable(text, multiline=True) != text:
+        raise ValueError("a suggestion must show all that it would write")
+    fence = "`" * max(3, _longest_run(text, "`") + 1)
+    return f"{fence}suggestion\n{text}\n{fence}"
 
 
 def safe_url(url: str) -> str | None:
