@@ -1,7 +1,10 @@
 """All facts of a case, few and in order: what is wrong with the numbers first, what is merely so last."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+
+import msgspec
 
 from audit.documents.verdict import Category, Fact, FactInput
 from audit.failure.facts import (
@@ -9,9 +12,12 @@ from audit.failure.facts import (
     completion,
     counts,
     data_files,
+    distributed,
     health,
+    memory,
     mlperf,
     noise,
+    notices,
     outcomes,
     performance,
 )
@@ -19,7 +25,7 @@ from audit.failure.facts.histories import History, compared, histories, logged_h
 from audit.failure.facts.make import fact, named, of_series
 from audit.failure.facts.metrics import Meaning
 from audit.failure.facts.settings import CLIP, Settings, of_run, settings
-from audit.failure.model import DISCOUNTED, Kind, Reading
+from audit.failure.model import DISCOUNTED, Kind, Line, Reading
 from audit.source.snapshot import Snapshot
 from audit.telemetry.model import Telemetry
 from audit.telemetry.stdout import LineCollector
@@ -37,17 +43,40 @@ def of_log(reading: Reading | None) -> Telemetry:
     for line in reading.lines if reading is not None else ():
         if line.kinds & _UNHEARD:
             continue
-        stream = line.stream
-        parts = (
-            stream.job,
-            stream.step,
-            f"rank {stream.rank}" if stream.rank is not None else None,
-            stream.worker,
-            f"attempt {stream.attempt}" if stream.attempt else None,
-        )
         text = line.raw if "\r" in line.raw else line.text
-        collector.add(text, line.source, line.number, ", ".join(part for part in parts if part), line.time)
-    return collector.telemetry()
+        collector.add(text, line.source, line.number, _SEPARATOR + _SEPARATOR.join(_writer(line)), line.time)
+    return _shortened(collector.telemetry())
+
+
+_SEPARATOR = "\x1f"
+
+
+def _writer(line: Line) -> tuple[str, ...]:
+    stream = line.stream
+    return (
+        stream.job or "",
+        stream.step or "",
+        f"rank {stream.rank}" if stream.rank is not None else "",
+        stream.worker or "",
+        f"attempt {stream.attempt}" if stream.attempt else "",
+    )
+
+
+def _shortened(telemetry: Telemetry) -> Telemetry:
+    """The runs under names that say only what tells them apart."""
+    full = dict.fromkeys([s.run for s in telemetry.series] + [run.name for run in telemetry.runs])
+    parts = {name: name.split(_SEPARATOR) for name in full}
+    width = max((len(p) for p in parts.values()), default=0)
+    telling = [i for i in range(width) if len({p[i] if i < len(p) else "" for p in parts.values()}) > 1]
+    names = {
+        name: " ".join(" ".join(p[i] for i in telling if i < len(p)).split()) or p[0].strip()
+        for name, p in parts.items()
+    }
+    return msgspec.structs.replace(
+        telemetry,
+        series=tuple(msgspec.structs.replace(s, run=names[s.run]) for s in telemetry.series),
+        runs=tuple(msgspec.structs.replace(run, name=names[run.name]) for run in telemetry.runs),
+    )
 
 
 def compute(
@@ -55,15 +84,21 @@ def compute(
     reading: Reading | None = None,
     repo: Snapshot | None = None,
     category: Category | None = None,
+    cause: Line | None = None,
 ) -> list[Fact]:
-    """The facts that telemetry, log lines and settings yield, at most `MOST`, each name and number once.
+    """The facts that telemetry, log lines and settings yield, at most `MOST`, each name once.
 
-    `category` moves what such a case turns on to the front. Never raises for what the inputs hold.
+    `category` moves what such a case turns on to the front, `cause` is the line of the log that was found to be it. Never
+    raises for what the inputs hold.
     """
+    lines = reading.lines if reading is not None else ()
     logged = of_log(reading)
     runs = histories(telemetry, logged)
     known = settings(repo, reading)
-    parts = {
+    parts: dict[str, Iterable[Fact]] = {
+        "cause": notices.facts(lines, cause),
+        "memory": memory.facts(lines),
+        "ranks": distributed.facts(lines, cause),
         "health": _health(runs, repo, reading),
         "comparison": _comparison(runs),
         "runs": _repeated(runs, known, logged),
@@ -75,27 +110,21 @@ def compute(
         "recorded": noise.recorded_errors(telemetry),
         "tests": chain(counts.reports(telemetry), counts.printed(reading) if reading is not None else ()),
     }
-    order = _ORDERS.get(category, _USUAL) if category is not None else _USUAL
+    first = _ORDERS.get(category, ()) if category is not None else ()
+    order = (*first, *(name for name in _USUAL if name not in first))
     return _distinct(chain.from_iterable(parts[name] for name in order))
 
 
 _USUAL = (
-    "health",
-    "comparison",
-    "runs",
-    "mlperf",
-    "ends",
-    "limits",
-    "tests",
-    "completion",
-    "speed",
-    "recorded",
-)
+    "health", "comparison", "runs", "mlperf", "ends", "limits", "tests", "completion", "cause", "memory", "ranks", "speed", "recorded",
+)  # fmt: skip
 _ORDERS = {
-    Category.INFRA_RUNTIME: ("tests", "completion", "health", "speed", "runs", "comparison", "mlperf", "ends", "limits", "recorded"),
-    Category.CORRECTNESS: ("tests", "health", "limits", "completion", "comparison", "runs", "mlperf", "ends", "speed", "recorded"),
-    Category.METRIC_POLICY: ("comparison", "completion", "health", "ends", "limits", "speed", "runs", "tests", "mlperf", "recorded"),
+    Category.INFRA_RUNTIME: ("cause", "memory", "ranks", "tests", "completion"),
+    Category.DATA_CONFIG: ("cause", "memory", "ranks", "tests", "health", "completion"),
+    Category.CORRECTNESS: ("tests", "cause", "health", "limits", "ranks", "completion"),
+    Category.METRIC_POLICY: ("comparison", "completion", "health", "ends", "limits", "speed"),
 }  # fmt: skip
+"""What a case of the category turns on; the rest follows in the usual order."""
 
 
 def _events(telemetry: Telemetry, logged: Telemetry) -> Telemetry:
@@ -145,7 +174,17 @@ def _ends(runs: Sequence[History]) -> Iterator[Fact]:
 
 
 def _first_of_ranks(runs: Sequence[History]) -> Sequence[History]:
-    return runs[:1] if runs and runs[0].from_log else ()
+    """Of many runs in a log the one that is told of last, and of ranks that tell the same the lowest."""
+    if not runs or not runs[0].from_log:
+        return ()
+    lowest = min(_rank(run.label) for run in runs)
+    own = [run for run in runs if _rank(run.label) == lowest]
+    return [max(own, key=lambda run: max(max(series.lines) for series in run.series.values()))]
+
+
+def _rank(label: str) -> int:
+    found = re.search(r"\brank (\d{1,6})\b", label)
+    return int(found[1]) if found else 0
 
 
 def _completion(

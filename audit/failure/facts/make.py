@@ -32,5 +32,6 @@ def of_series(series: Series, what: str = "values") -> FactInput:
 
 def named(stem: str, history: History, metric: str = "") -> str:
     """A fact's name: stem, metric, and the run where there are several."""
-    parts = [part for part in (stem, slug(metric) if metric else "") if part]
+    words = slug(metric) if metric else ""
+    parts = [part for part in (stem, words.removeprefix(f"{stem}_")) if part]
     return "_".join(parts) + (f" [{history.label}]" if history.label else "")

@@ -8,7 +8,7 @@ import msgspec
 from audit.failure.facts.metrics import plain
 from audit.failure.gates.checkout import Checkout
 from audit.failure.gates.commands import Called, called, words_of
-from audit.failure.model import Reading
+from audit.failure.model import DISCOUNTED, Reading
 from audit.source.snapshot import Snapshot
 from audit.telemetry.model import Scalar
 from audit.telemetry.numbers import number
@@ -67,10 +67,14 @@ class Settings(msgspec.Struct, frozen=True, eq=False):
     """The settings of all launches found."""
 
     launches: tuple[Launch, ...] = ()
+    told: tuple[Setting, ...] = ()
 
     def number(self, names: frozenset[str]) -> Setting | None:
-        """The setting that all launches which have one agree on, None where they differ."""
+        """The setting that all launches which have one agree on, or else all lines of the log that tell it; None where they
+        differ.
+        """
         found = [item for launch in self.launches if (item := launch.number(names)) is not None]
+        found = found or [item for item in self.told if plain(item.name) in names]
         return found[0] if found and len({item.value for item in found}) == 1 else None
 
 
@@ -81,7 +85,7 @@ def settings(repo: Snapshot | None, reading: Reading | None) -> Settings:
     scripts = {word for call in calls if call.logged for word in words_of(call.command)}
     run = [call for call in calls if call.logged or call.path in scripts] or calls
     launches = _distinct(_launch(call, checkout) for call in run)
-    return Settings(launches) if launches else Settings(_only_config(checkout))
+    return Settings(launches or _only_config(checkout), _told(reading))
 
 
 def _distinct(launches: Iterable[Launch | None]) -> tuple[Launch, ...]:
@@ -137,6 +141,25 @@ def _given(words: Sequence[str], place: str) -> Iterator[tuple[str, Setting]]:
         value = number(text)
         if value is not None:
             yield name, Setting(name, value, place)
+
+
+def _told(reading: Reading | None) -> tuple[Setting, ...]:
+    """Settings that a program prints (`sequence length 4096`, `seq_length ........ 4096`)."""
+    found: list[Setting] = []
+    for line in reading.lines if reading is not None else ():
+        if len(line.text) > 1_000 or line.kinds & DISCOUNTED or not _TOLD.search(line.text):
+            continue
+        for match in _TOLD.finditer(line.text):
+            if len(found) < 200:
+                found.append(Setting(match[1], float(match[2]), f"{line.source}:{line.number}"))
+    return tuple(found)
+
+
+_TOLD = re.compile(
+    r"(?i)(?<![\w-])((?:global|train|micro|total|effective)[ _-]batch(?:[ _-]size)?|batch[ _-]size|(?:max[ _-])?seq(?:uence)?[ _-]?len(?:gth)?"
+    r"|block[ _-]size|context[ _-]length|tokens per row|train[ _-]iters|max[ _-]steps|total[ _-]steps|clip[ _-]grad|max[ _-]grad[ _-]norm)"
+    r"(?: ?[:=] ?| \.{3,80} | )(\d{1,12}(?:\.\d{1,6})?)(?![\w.])"
+)
 
 
 def _only_config(checkout: Checkout) -> tuple[Launch, ...]:

@@ -1,0 +1,149 @@
+"""Numbers that tools print about themselves: retries and waits, coverage, device architectures, examples made."""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from audit.documents.verdict import Fact, FactInput
+from audit.failure.facts.make import fact
+from audit.failure.model import Line
+
+_WAIT = re.compile(
+    r"(?i)\bretr(?:y|ying)\b[^\n]{0,40}?\bin (?P<wait>\d{1,6}(?:\.\d{1,3})?) ?(?:s|sec|seconds)\b"
+)
+_RETRY = re.compile(
+    r"(?i)\bretrying\b|\bretry \d+ ?(?:/|of) ?\d+|\[retry \d+/\d+\]|\battempt \d+ ?(?:/|of) ?\d+"
+)
+_TOTAL = re.compile(
+    r"TOTAL +(?P<statements>\d{1,9}) +(?P<missed>\d{1,9})(?: +(?P<branches>\d{1,9}) +(?P<partial>\d{1,9}))? +(?P<share>\d{1,3}(?:\.\d+)?)%"
+)
+_REQUIRED = re.compile(r"(?:Required test coverage of|fail-under ?=) ?(?P<limit>\d{1,3}(?:\.\d{1,4})?)")
+_TOO_NEW = re.compile(r"with CUDA capability sm_(\d{2,3})\w? is not compatible")
+_SUPPORTED = re.compile(r"supports? CUDA capabilit(?:y|ies)((?: (?:sm|compute)_\d{2,3}\w?)+)")
+_MADE = re.compile(r"(\d[\d,]{0,12}) examples \[")
+
+
+def facts(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
+    """All that are found, each kind once."""
+    short = [line for line in lines if len(line.text) < 2_000]
+    yield from _cause_numbers(cause)
+    yield from _coverage(short)
+    yield from _architectures(short)
+    yield from _retries(short)
+    yield from _examples(lines)
+
+
+def _place(line: Line) -> str:
+    return f"{line.source}:{line.number}"
+
+
+_NUMBER = re.compile(r"(?<![\w./:-])[-+]?\d{1,15}(?:\.\d{1,12})?(?:e[-+]?\d{1,3})?(?![\w/:-]|\.\d)")
+_WORD = re.compile(r"([A-Za-z_][\w.]{0,40})\W{0,6}\Z")
+_MOST = 6
+
+
+def _cause_numbers(cause: Line | None) -> Iterator[Fact]:
+    """The numbers of the cause's own line, under the word before each: sizes, limits, codes, labels."""
+    if cause is None or len(cause.text) > 2_000:
+        return
+    seen: set[float] = set()
+    text = re.sub(r"^\W*\w+ [\d:]+(?:\.\d+)? ", "", cause.text)
+    for found in _NUMBER.finditer(text):
+        value = float(found.group())
+        if value in seen or not math.isfinite(value) or len(seen) == _MOST:
+            continue
+        seen.add(value)
+        word = _WORD.search(text[: found.start()])
+        name = f"{word[1].lower()}_in_cause" if word else f"number_{len(seen)}_in_cause"
+        yield fact(
+            name,
+            int(value) if value.is_integer() else value,
+            "as the cause's line says",
+            [FactInput("number", found.group(), _place(cause))],
+        )
+
+
+def _coverage(lines: Sequence[Line]) -> Iterator[Fact]:
+    total = next(
+        (line for line in reversed(lines) if "TOTAL" in line.text and _TOTAL.search(line.text)), None
+    )
+    found = _TOTAL.search(total.text) if total is not None else None
+    if total is None or found is None or not int(found["statements"]):
+        return
+    all_, missed = int(found["statements"]), int(found["missed"])
+    if found[
+        "branches"
+    ]:  # coverage.py counts branches in: (covered statements + branches taken) / (statements + branches)
+        all_ += int(found["branches"])
+        missed = round(all_ * (1 - float(found["share"]) / 100))
+    inputs = [FactInput("statements", all_, _place(total)), FactInput("missed", missed, _place(total))]
+    coverage = 1 - missed / all_
+    yield fact("coverage", coverage, "1 - missed / statements", inputs)
+    limit_line = next(
+        (line for line in lines if "overage" in line.text and _REQUIRED.search(line.text)), None
+    )
+    limit = _REQUIRED.search(limit_line.text) if limit_line is not None else None
+    if limit is not None and limit_line is not None:
+        required = float(limit["limit"]) / 100
+        told = [FactInput("required", required, _place(limit_line)), *inputs]
+        yield fact("required_coverage", required, "limit / 100", told)
+        if coverage < required:
+            yield fact("coverage_shortfall", required - coverage, "required - coverage", told)
+            needed = math.ceil(required * all_ - 1e-9) - (all_ - missed)
+            yield fact("statements_to_cover", needed, "ceil(required * statements) - covered", told)
+
+
+def _architectures(lines: Sequence[Line]) -> Iterator[Fact]:
+    device = next(
+        (line for line in lines if "CUDA capability" in line.text and _TOO_NEW.search(line.text)), None
+    )
+    built = next(
+        (line for line in lines if "CUDA capabilit" in line.text and _SUPPORTED.search(line.text)), None
+    )
+    if device is not None and (found := _TOO_NEW.search(device.text)):
+        yield fact(
+            "device_capability",
+            int(found[1]),
+            "sm_ of the device",
+            [FactInput("sm", int(found[1]), _place(device))],
+        )
+    if built is not None and (known := _SUPPORTED.search(built.text)):
+        newest = max(int(number) for number in re.findall(r"_(\d{2,3})", known[1]))
+        yield fact(
+            "newest_supported_capability",
+            newest,
+            "largest sm_ that the installation was built for",
+            [FactInput("sm", newest, _place(built))],
+        )
+
+
+def _retries(lines: Sequence[Line]) -> Iterator[Fact]:
+    told = [line for line in lines if "etry" in line.text and _RETRY.search(line.text)]
+    waits = [(line, float(found["wait"])) for line in told if (found := _WAIT.search(line.text))]
+    if told:
+        yield fact(
+            "retries",
+            len(told),
+            "lines that announce a retry",
+            [FactInput("first", "retry", _place(told[0])), FactInput("last", "retry", _place(told[-1]))],
+        )
+    if waits:
+        inputs = [FactInput("wait", wait, _place(line)) for line, wait in waits[:20]]
+        yield fact(
+            "retry_wait_s", sum(wait for _, wait in waits), "sum of the waits announced", inputs, unit="s"
+        )
+
+
+def _examples(lines: Sequence[Line]) -> Iterator[Fact]:
+    for line in reversed(lines):
+        text = line.raw if "\r" in line.raw else line.text
+        counts = _MADE.findall(text) if " examples [" in text else []
+        if counts:
+            made = int(counts[-1].replace(",", ""))
+            yield fact(
+                "examples_generated",
+                made,
+                "examples that the last progress bar shows",
+                [FactInput("examples", made, _place(line))],
+            )
+            return
