@@ -16,6 +16,7 @@ from audit.failure.gates.checkout import Checkout
 from audit.failure.gates.model import Origin
 from audit.failure.gates.rundata import RunData, cell
 from audit.failure.gates.values import (
+    MAX_TEXT,
     NOTHING,
     UNKNOWN,
     Array,
@@ -30,9 +31,9 @@ from audit.failure.gates.values import (
     merged,
 )
 
-MAX_STEPS: Final = 600_000
-"""Nodes evaluated for one entry (a test function, a script): two seconds of work at most."""
-MAX_LOOP: Final = 250_000
+MAX_STEPS: Final = 200_000
+"""Nodes evaluated for one entry (a test function, a script): a second of work at most."""
+MAX_LOOP: Final = 120_000
 """Nodes evaluated in one loop over data."""
 MAX_IDLE_LOOP: Final = 20_000
 """Nodes evaluated in one loop over anything else: a simulation or a training loop is not followed to its end."""
@@ -201,8 +202,9 @@ class Machine:
             return V(Frame(owner.data.rows[slice(*parts)]), owner.origins)
         if not isinstance(owner.data, list | tuple | str):
             return NOTHING
-        cut = owner.data[slice(*parts)]
-        return V(Array(cut) if isinstance(owner.data, Array) else cut, owner.origins)
+        if isinstance(owner.data, Array):
+            return V(Array(owner.data[slice(*parts)]), owner.origins)
+        return V(owner.data[slice(*parts)], owner.origins)
 
     def _binary(self, node: ast.BinOp, scope: Namespace) -> V:
         return operators.binary(node.op, self.eval(node.left, scope), self.eval(node.right, scope))
@@ -306,7 +308,7 @@ class Machine:
             parts.append(str(value.data))
             origins.append(value)
         text = "".join(parts)
-        return V(text, merged(*origins)) if len(text) <= operators.MAX_TEXT else NOTHING
+        return V(text, merged(*origins)) if len(text) <= MAX_TEXT else NOTHING
 
     def _comprehension(self, node: Any, scope: Namespace) -> V:
         """List, set, dict and generator comprehensions; conditions in them select and are no gates."""

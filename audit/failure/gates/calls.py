@@ -17,6 +17,7 @@ from audit.failure.gates.comparators import (
 from audit.failure.gates.library import known_function, reduction
 from audit.failure.gates.model import Origin
 from audit.failure.gates.values import (
+    MAX_TEXT,
     NOTHING,
     AnyRun,
     ArgumentParser,
@@ -198,11 +199,7 @@ def _mapped(machine: "Machine", name: str, args: list[V]) -> V:
 def _dict(args: list[V], kwargs: dict[str, V]) -> V:
     made: dict[str, V] = {}
     for pair in (items_of(args[0]) or []) if args and not isinstance(args[0].data, dict) else []:
-        if (
-            isinstance(pair.data, list | tuple)
-            and len(pair.data) == 2
-            and isinstance(pair.data[0].data, str | int)
-        ):
+        if isinstance(pair.data, list | tuple) and len(pair.data) == 2 and isinstance(pair.data[0].data, str):
             made[pair.data[0].data] = pair.data[1]
     if args and isinstance(args[0].data, dict):
         made.update(args[0].data)
@@ -329,7 +326,7 @@ def _of_text(data: str, owner: V, name: str, args: list[V]) -> V:
         return V([V(part, owner.origins) for part in data.split(separator)])
     if name == "replace" and len(args) == 2 and all(isinstance(a.data, str) for a in args) and args[0].data:
         made = data.replace(args[0].data, args[1].data)
-        return V(made, owner.origins) if len(made) < operators.MAX_TEXT else NOTHING
+        return V(made, owner.origins) if len(made) < MAX_TEXT else NOTHING
     return NOTHING
 
 
@@ -381,7 +378,10 @@ def _parsed(machine: "Machine", parser: ArgumentParser, scope: Namespace) -> dic
     found = dict(parser.defaults)
     if machine.argv is None:
         return {k: (NOTHING if k in parser.positionals else v) for k, v in found.items()}
-    origin = lambda flag: frozenset((Origin("argument", flag, machine.argv_place or scope.path),))  # noqa: E731
+
+    def origin(flag: str) -> frozenset[Origin]:
+        return frozenset((Origin("argument", flag, machine.argv_place or scope.path),))
+
     words, positionals = list(machine.argv[1:]), list(parser.positionals)
     while words:
         word = words.pop(0)

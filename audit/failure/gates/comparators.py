@@ -4,6 +4,7 @@ Sources: torch.testing.assert_close (defaults by dtype), torch.allclose, numpy.i
 (1e-6, 0), jax.numpy, as documented by each.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -116,6 +117,6 @@ def within(actual: float, expected: float, rtol: float, atol: float) -> bool:
     """
     if actual == expected:
         return True
-    if actual - expected in (float("inf"), float("-inf")) or actual != actual or expected != expected:
+    if actual - expected in (float("inf"), float("-inf")) or math.isnan(actual) or math.isnan(expected):
         return False
     return abs(actual - expected) <= atol + rtol * abs(expected)

@@ -172,7 +172,7 @@ def scripts_for(path: str, checkout: Checkout, calls: Sequence[Called]) -> list[
     found = []
     for call in calls:
         if runs_script(call, path):
-            words = tuple([path, *_plain_words(call)])
+            words = (path, *_plain_words(call))
             place = f"{call.path}:{call.line}"
             found.append(ScriptEntry(path, words, place, call.command.env))
     # The log shows the words that were really used; the workflow may hold variables in their place.

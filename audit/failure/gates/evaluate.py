@@ -22,7 +22,7 @@ from audit.telemetry.model import Telemetry
 
 MAX_ENTRIES: Final = 400
 """Most tests and scripts evaluated for one verdict."""
-MAX_TOTAL_STEPS: Final = 2_000_000
+MAX_TOTAL_STEPS: Final = 800_000
 """Steps of all entries together: some seconds."""
 
 

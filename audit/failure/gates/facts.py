@@ -62,7 +62,7 @@ def _plain(outcome: GateOutcome, stem: str, data: RunData) -> Iterator[Fact]:
         yield Fact(f"{stem}_limit", limit, formula="limit of the gate", inputs=(b,))
         if limit and math.isfinite(actual):
             upper = outcome.operator in ("<", "<=")
-            if outcome.derived and upper and 0 < limit < 1 and -1 < actual:
+            if outcome.derived and upper and 0 < limit < 1 and actual > -1:
                 yield Fact(
                     f"{stem}_over_limit",
                     (1 + actual) / (1 + limit) - 1,

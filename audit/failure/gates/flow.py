@@ -3,7 +3,7 @@ the repository's own functions.
 """
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from audit.failure.gates import operators
@@ -44,7 +44,7 @@ _BAD: Final = (
 _EXITS: Final = ("sys.exit", "exit", "quit", "os._exit", "pytest.fail", "pytest.exit")
 
 
-class Signal(Exception):  # noqa: N818  # control flow of the code under view, not an error
+class Signal(Exception):  # control flow of the code under view, not an error
     """`return`, `break` or `continue`."""
 
     def __init__(self, kind: str, value: V = NOTHING) -> None:
@@ -116,7 +116,7 @@ def _augmented(machine: "Machine", node: ast.AugAssign, scope: Namespace) -> Non
         if isinstance(node.target, ast.Name)
         else node.target
     )
-    before = machine.eval(load, scope)  # type: ignore[arg-type]
+    before = machine.eval(load, scope)
     after = machine.eval(node.value, scope)
     machine.bind(node.target, operators.binary(node.op, before, after), scope)
 
@@ -285,15 +285,14 @@ def _expression(machine: "Machine", node: ast.Expr, scope: Namespace) -> None:
 
 def _status(machine: "Machine", node: ast.expr, scope: Namespace) -> None:
     """An exit status: 0 is good, a true value is not."""
-    if (
-        isinstance(node, ast.IfExp)
-        and isinstance(node.body, ast.Constant)
-        and isinstance(node.orelse, ast.Constant)
-    ):
-        if isinstance(node.body.value, int) and isinstance(node.orelse.value, int):
-            machine.judged(node.test, scope, node.body.value == 0)
-            return
+    if isinstance(node, ast.IfExp) and _whole(node.body) and _whole(node.orelse):
+        machine.judged(node.test, scope, ast.literal_eval(node.body) == 0)
+        return
     machine.judged(node, scope, False)
+
+
+def _whole(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
 def _return(machine: "Machine", node: ast.Return, scope: Namespace) -> None:
@@ -445,7 +444,7 @@ def instance(machine: "Machine", made: Class) -> Record:
     return record
 
 
-_STATEMENTS: Final = {
+_STATEMENTS: Final[dict[type, Callable[..., None]]] = {
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
     ast.AugAssign: _augmented,

@@ -118,7 +118,11 @@ def _extreme(pick: Callable[..., Any]) -> Known:
             return kwargs.get("default", NOTHING)
         try:
             plain = [raw(item) for item in items]
-            best = plain.index(pick(plain)) if not any(p != p for p in plain) else _first_extreme(pick, plain)
+            best = (
+                plain.index(pick(plain))
+                if not any(isinstance(p, float) and math.isnan(p) for p in plain)
+                else _first_extreme(pick, plain)
+            )
         except (ValueError, TypeError):
             return NOTHING
         chosen = items[best]
@@ -347,8 +351,8 @@ _STATISTICS: Final[dict[str, Known]] = {
     "mean": _over(_mean),
     "fmean": _over(_mean),
     "average": _over(_mean),
-    "nanmean": _over(lambda v: _mean([x for x in v if x == x] or [math.nan])),
-    "nanmedian": _over(lambda v: statistics.median([x for x in v if x == x] or [math.nan])),
+    "nanmean": _over(lambda v: _mean([x for x in v if not math.isnan(x)] or [math.nan])),
+    "nanmedian": _over(lambda v: statistics.median([x for x in v if not math.isnan(x)] or [math.nan])),
     "stdev": _over(lambda v: statistics.stdev(v) if len(v) > 1 else math.nan),
     "pstdev": _over(statistics.pstdev),
     "std": _std,

@@ -100,4 +100,4 @@ def _difference(a: float, g: float) -> float:
     """`abs(a - g)`; two values that are not finite in the same way do not differ."""
     if math.isfinite(a) and math.isfinite(g):
         return abs(a - g)
-    return 0.0 if a == g or (a != a and g != g) else math.inf
+    return 0.0 if a == g or (math.isnan(a) and math.isnan(g)) else math.inf

@@ -88,8 +88,12 @@ class RunData:
         ending = hint.rpartition(".")[2].lower()
         formats = _ROW_FORMATS.get(ending)
         sources: dict[str, Format] = {}
-        for item in (*self.series, *self._telemetry.tables, *self._telemetry.runs):
-            sources.setdefault(item.source, item.format)
+        for series in self.series:
+            sources.setdefault(series.source, series.format)
+        for table in self._telemetry.tables:
+            sources.setdefault(table.source, table.format)
+        for run in self._telemetry.runs:
+            sources.setdefault(run.source, run.format)
         wanted = [s for s, f in sources.items() if formats is None or f in formats]
         return best_path(hint, wanted)
 
@@ -164,7 +168,9 @@ def _identical(found: Sequence[Series]) -> bool:
     first = {p.step: p.value for p in found[0].points()}
     for other in found[1:]:
         shared = [(first[p.step], p.value) for p in other.points() if p.step in first]
-        if not shared or any(not math.isclose(a, b, rel_tol=1e-6) and (a == a or b == b) for a, b in shared):
+        if not shared or any(
+            not math.isclose(a, b, rel_tol=1e-6) and not (math.isnan(a) and math.isnan(b)) for a, b in shared
+        ):
             return False
     return True
 
@@ -217,7 +223,9 @@ def _table_rows(table: Table) -> list[V]:
 
 
 def _run_values(run: Run) -> dict[str, V]:
-    origin = lambda key: frozenset((Origin("metric", key, run.source),))  # noqa: E731
+    def origin(key: str) -> frozenset[Origin]:
+        return frozenset((Origin("metric", key, run.source),))
+
     made: dict[str, Any] = {key: V(value) for key, value in run.settings.items()}
     made.update({key: V(value, origin(key)) for key, value in run.summary.items()})
     if run.last_step is not None:

@@ -114,8 +114,8 @@ def match(template: Template, text: str) -> dict[str, str] | None:
         return None
     at += len(pieces[0].strip("\n"))
     found: dict[str, str] = {}
-    for gap, piece in zip(template.gaps, pieces[1:], strict=True):
-        piece = piece.strip("\n")
+    for gap, literal in zip(template.gaps, pieces[1:], strict=True):
+        piece = literal.strip("\n")
         end = text.find(piece, at) if piece else (len(text) if gap is template.gaps[-1] else at)
         if end < 0:
             return None

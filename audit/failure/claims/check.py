@@ -1,0 +1,109 @@
+"""Every claim of a text held against raw telemetry."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from audit.documents.verdict import Claim, Fact
+from audit.failure.claims.counts import (
+    check_completion,
+    check_determinism,
+    check_scale,
+    check_spread,
+    check_stability,
+    check_tests,
+)
+from audit.failure.claims.grammar import statements
+from audit.failure.claims.model import ClaimOutcome, Family, Sentence, Statement
+from audit.failure.claims.quality import check_quality, check_regression
+from audit.failure.claims.result import CONTRADICTED, Result, unknown
+from audit.failure.claims.runs import Runs, runs_of
+from audit.failure.claims.sentences import sentences
+from audit.failure.claims.speed import check_memory, check_speed
+from audit.failure.claims.tables import table_statements
+from audit.failure.model import Reading
+from audit.telemetry.model import Telemetry
+
+MAX_CLAIMS: Final = 200
+_NUMERIC: Final = (
+    Family.SPEED,
+    Family.MEMORY,
+    Family.QUALITY,
+    Family.SCALE,
+    Family.SPREAD,
+    Family.COMPLETION,
+)
+
+
+def check(
+    text: str, telemetry: Telemetry, reading: Reading | None = None, facts: Iterable[Fact] = ()
+) -> list[ClaimOutcome]:
+    """What raw telemetry says of each claim of a text (a change's description, a report, a README, a commit message), in the order
+    of their lines. `facts`: numbers already computed (token totals need the configuration). Prose never supports a claim. Never raises
+    for what the text holds.
+    """
+    runs = runs_of(telemetry)
+    known = list(facts)
+    made: list[ClaimOutcome] = []
+    for sentence in sentences(text):
+        for statement in (
+            [*table_statements(sentence), *statements(sentence)] if sentence.cells else statements(sentence)
+        ):
+            result = _checked(statement, runs, telemetry, reading, known)
+            made.append(_outcome(sentence, statement, result))
+        if len(made) >= MAX_CLAIMS:
+            break
+    return _one_a_line(made)
+
+
+def _checked(
+    statement: Statement, runs: Runs, telemetry: Telemetry, reading: Reading | None, facts: Sequence[Fact]
+) -> Result:
+    family = statement.family
+    if family is Family.SPEED:
+        return check_speed(statement, runs)
+    if family is Family.MEMORY:
+        return check_memory(statement, runs)
+    if family is Family.QUALITY:
+        return check_quality(statement, runs)
+    if family is Family.REGRESSION:
+        return check_regression(runs)
+    if family is Family.COMPLETION:
+        return check_completion(statement, runs)
+    if family is Family.SCALE:
+        return check_scale(statement, runs, facts)
+    if family is Family.STABILITY:
+        return check_stability(statement, runs)
+    if family is Family.DETERMINISM:
+        return check_determinism(runs)
+    if family is Family.SPREAD:
+        return check_spread(statement, runs)
+    if family is Family.TESTS:
+        return check_tests(statement, telemetry, reading)
+    return unknown("whose failure it is takes a run of the base commit with the same signature")
+
+
+def _outcome(sentence: Sentence, statement: Statement, result: Result) -> ClaimOutcome:
+    # Without a number of its own a statement that cannot be derived is a manner of speaking, not a result.
+    material = statement.family is not Family.ORIGIN and (
+        result.status is CONTRADICTED or (statement.family in _NUMERIC and bool(statement.quantities))
+    )
+    return ClaimOutcome(
+        claim=Claim(sentence.text, result.status, result.why),
+        line=sentence.line,
+        family=statement.family,
+        material=material,
+        facts=result.facts,
+        places=result.places,
+    )
+
+
+def _one_a_line(found: Sequence[ClaimOutcome]) -> list[ClaimOutcome]:
+    """One outcome a sentence: of several statements in it the one that does not hold, else the one that could be checked."""
+    rank = {"contradicted": 0, "supported": 1, "not_derivable": 2}
+    best: dict[tuple[int, str], ClaimOutcome] = {}
+    for outcome in found:
+        key = (outcome.line, outcome.claim.text)
+        held = best.get(key)
+        if held is None or rank[outcome.claim.status.value] < rank[held.claim.status.value]:
+            best[key] = outcome
+    return list(best.values())

@@ -1,0 +1,224 @@
+"""From a sentence to statements: what it is about, which way, with which numbers (reference 5.1).
+
+A sentence that hedges ("should", "we expect"), that speaks of the future or of another's work states nothing that could be checked.
+"""
+
+import re
+from itertools import pairwise
+from typing import Final
+
+from audit.failure.claims.model import Family, Quantity, Sentence, Statement
+from audit.failure.claims.quantities import quantities
+
+_HEDGE: Final = re.compile(
+    r"\b(?:should|would|could|might|may|expect\w*|hope\w*|aim\w*|plan(?:ned|s)? to|will|intend\w*|target(?:s|ed|ing)?|todo|tbd|not yet|perhaps"
+    r"|probably|likely|in theory|ideally|potentially|if |to be (?:done|measured|checked)|wip|untested|not (?:measured|tested|checked))\b",
+    re.IGNORECASE,
+)
+_QUESTION: Final = re.compile(r"\?\s*$")
+
+_SPEED: Final = re.compile(
+    r"\b(?:throughput|faster|slower|speed[- ]?ups?|speeds? up|sped up|latency|tokens?/s(?:ec)?|tok/s|tokens? per second|samples?/s|it/s|steps?/s|step[- ]time"
+    r"|iteration[- ]time|time per (?:step|iteration)|wall[- ]?(?:clock|time)|runtime|training time|mfu|tflops|quicker|images/s|fps)\b",
+    re.IGNORECASE,
+)
+_MEMORY: Final = re.compile(r"\b(?:memory|vram|mem|rss|oom|out[- ]of[- ]memory|footprint)\b", re.IGNORECASE)
+_QUALITY: Final = re.compile(
+    r"\b(?:loss(?:es)?|accuracy|acc|top-?[15]|f1|bleu|rouge\w*|perplexity|ppl|auc|auroc|map|miou|iou|wer|cer|score|scores|reward|returns?|quality|rmse|mae|mse"
+    r"|trains? better|converge[sd]? (?:better|faster)|bpb|pass@1|exact match|success rate|solved|win rate)\b",
+    re.IGNORECASE,
+)
+_STABILITY: Final = re.compile(
+    r"\b(?:no|without|zero|free of|never)\b[^.]{0,40}\b(?:nans?|infs?|spikes?|divergences?|overflows?|instabilit\w+|diverg\w+)\b"
+    r"|\b(?:stable|stably|converge[sd]?|nan-free|does not diverge|loss is finite|stays finite|smooth(?:ly)?)\b",
+    re.IGNORECASE,
+)
+_COMPLETION: Final = re.compile(
+    r"\b(?:finish(?:ed|es)?|complet(?:ed|es|e)|converged|ran to (?:the end|completion)|all (?:\d+ )?(?:seeds|runs|steps|epochs)|(?:\d+) ?(?:/|of) ?(?:\d+) (?:seeds|runs))\b",
+    re.IGNORECASE,
+)
+_SCALE: Final = re.compile(
+    r"\b(?:trained (?:on|for)|consum\w+|saw|seen|processed|tokens|steps|epochs|iterations|samples|parameters|params)\b",
+    re.IGNORECASE,
+)
+_SPREAD: Final = re.compile(
+    r"\b(?:spread|standard deviation|std|variance|varies|vary|variation|seed[- ]to[- ]seed|run[- ]to[- ]run|deviation|within noise)\b",
+    re.IGNORECASE,
+)
+_REGRESSION: Final = re.compile(
+    r"\bno\b[^.]{0,30}\b(?:regressions?|degradation|change in|difference in|loss of (?:quality|accuracy)|impact on|drop in|effect on)\b"
+    r"|\b(?:does not|doesn't|without) (?:regress|degrad|affect|chang|hurt)\w*|\b(?:unchanged|neutral|identical (?:loss|accuracy|curves?|results?))\b"
+    r"|\bmatch(?:es|ed|ing)?\b",
+    re.IGNORECASE,
+)
+_TESTS: Final = re.compile(
+    r"\b(?:all|every|the|\d+) (?:\w+ ){0,3}(?:tests?|checks?|ci)\b[^.]{0,30}\b(?:pass(?:es|ed|ing)?|green|succeed\w*|ok)\b|\btests? (?:all )?pass(?:es|ed)?\b"
+    r"|\bno (?:test )?failures\b|\bci is green\b",
+    re.IGNORECASE,
+)
+_DETERMINISM: Final = re.compile(
+    r"\b(?:bit[- ]?(?:wise[- ])?(?:identical|exact|equal|reproducible)|bitwise|deterministic|exactly (?:the )?same (?:loss|losses|values|curve)|reproducib\w+|identical losses)\b",
+    re.IGNORECASE,
+)
+_ORIGIN: Final = re.compile(
+    r"\b(?:unrelated (?:to|failure)|not related|pre-?existing|already (?:fails|failing|broken) on|flaky|flake|also fails on main|fails on main too)\b",
+    re.IGNORECASE,
+)
+
+_BETTER: Final = re.compile(
+    r"\b(?:faster|quicker|higher|better|improv\w+|increase[sd]?|gain\w*|up|speed[- ]?ups?|more|raises?|boost\w*|larger|greater)\b",
+    re.IGNORECASE,
+)
+_WORSE: Final = re.compile(
+    r"\b(?:slower|lower|worse|reduc\w+|decrease[sd]?|drop\w*|down|less|fewer|smaller|falls?|fell|cuts?|shrinks?|saves?|halv\w+)\b",
+    re.IGNORECASE,
+)
+_INSTEAD: Final = re.compile(
+    r"^\s*(?:[\w/%-]+\s){0,4}(?:\(?(?:instead of|rather than|vs\.?|versus|compared (?:to|with)|against|over|down from|up from|from|was|previously|before))\s",
+    re.IGNORECASE,
+)
+_ARROW: Final = re.compile(r"^[^.\d]{0,24}(?:->|→|⟶|=>|\bto\b)[^.\d]{0,12}$")
+_WITHIN: Final = re.compile(
+    r"\b(?:within|below|under|less than|at most|no more than|smaller than|max(?:imum)?|±|<|<=|≤|differs? by|up to)\s*$",
+    re.IGNORECASE,
+)
+
+
+def statements(sentence: Sentence) -> list[Statement]:
+    """What a sentence states, most specific first; nothing where it hedges or is about nothing measured."""
+    text = sentence.text
+    if _HEDGE.search(text) or _QUESTION.search(text):
+        return []
+    numbers = quantities(text)
+    made = []
+    for part in _families(text, numbers):
+        made.append(_statement(part, sentence, numbers))
+    return made
+
+
+def _families(text: str, numbers: list[Quantity]) -> list[Family]:
+    """The families of a sentence. A general word ("no regression", "unchanged") counts with what it is said of."""
+    found: list[Family] = []
+    units = {q.unit for q in numbers}
+    if _ORIGIN.search(text):
+        return [Family.ORIGIN]
+    if _TESTS.search(text):
+        found.append(Family.TESTS)
+    if _SPREAD.search(text):
+        return [*found, Family.SPREAD]
+    if _DETERMINISM.search(text):
+        found.append(Family.DETERMINISM)
+    if _SPEED.search(text) and (
+        numbers or _BETTER.search(text) or _WORSE.search(text) or _REGRESSION.search(text)
+    ):
+        found.append(Family.SPEED)
+    if _MEMORY.search(text) and (numbers or _BETTER.search(text) or _WORSE.search(text)):
+        found.append(Family.MEMORY)
+    if _COMPLETION.search(text) and (
+        units & {"seeds", "seed", "runs", "run", "steps", "epochs", "iterations"} or "all" in text.lower()
+    ):
+        found.append(Family.COMPLETION)
+    if (units & {"tokens", "token", "samples"} and not found and _SCALE.search(text)) or (
+        units & {"tokens", "token"} and Family.SPEED not in found
+    ):
+        found.append(Family.SCALE)
+    if _STABILITY.search(text) and Family.COMPLETION not in found:
+        found.append(Family.STABILITY)
+    if (
+        _QUALITY.search(text)
+        and Family.STABILITY not in found
+        and Family.DETERMINISM not in found
+        and _says_how_much(text, numbers)
+    ):
+        found.append(Family.QUALITY)
+    if not found and _REGRESSION.search(text) and re.search(r"\bregress|degrad", text, re.IGNORECASE):
+        found.append(Family.REGRESSION)
+    return found
+
+
+def _says_how_much(text: str, numbers: list[Quantity]) -> bool:
+    return bool(numbers or _BETTER.search(text) or _WORSE.search(text) or _REGRESSION.search(text))
+
+
+def _statement(family: Family, sentence: Sentence, numbers: list[Quantity]) -> Statement:
+    text = sentence.text
+    new, old = _sides(text, _of_family(family, numbers))
+    return Statement(
+        family=family,
+        sentence=sentence,
+        metric=_metric(family, text),
+        direction=_direction(text),
+        quantities=tuple(numbers),
+        new=new,
+        old=old,
+        bound=_bound(text, numbers),
+    )
+
+
+_RATE_UNITS: Final = re.compile(r"(?:/s|per s|/ s)")
+
+
+def _of_family(family: Family, numbers: list[Quantity]) -> list[Quantity]:
+    """The numbers that can be values of what a statement is about: no counts of steps or seeds, no ratios."""
+    if family is Family.SPEED:
+        return [
+            q for q in numbers if _RATE_UNITS.search(q.unit) or q.unit in ("", "ms", "s", "µs", "min", "h")
+        ]
+    if family is Family.MEMORY:
+        return [q for q in numbers if q.unit in ("GiB", "GB", "MiB", "MB", "KiB", "kB", "")]
+    return [q for q in numbers if q.unit in ("", "%", "pp")]
+
+
+def _sides(text: str, numbers: list[Quantity]) -> tuple[Quantity | None, Quantity | None]:
+    """(new, old) of "new instead of old", "from old to new", "old -> new"."""
+    for first, second in pairwise(numbers):
+        between = text[first.end : second.start]
+        if len(between) > 60:
+            continue
+        if _ARROW.match(between):
+            return second, first
+        if _INSTEAD.match(" " + between + " ") or _INSTEAD.match(between + " "):
+            return first, second
+    return None, None
+
+
+def _direction(text: str) -> int:
+    better, worse = _BETTER.search(text), _WORSE.search(text)
+    if better and worse:
+        return 1 if better.start() < worse.start() else -1
+    return 1 if better else -1 if worse else 0
+
+
+def _bound(text: str, numbers: list[Quantity]) -> Quantity | None:
+    """The number of "within 0.5 %", "spread below 0.1", "± 0.2"."""
+    for number in numbers:
+        if number.unit in ("steps", "seeds", "epochs", "runs", "tokens"):
+            continue
+        if number.relation in ("<", "<=") or _WITHIN.search(
+            text[max(0, number.start - 24) : number.start].rstrip(" ±<≤=") + " "
+        ):
+            return number
+    return None
+
+
+_HELD_OUT: Final = re.compile(r"\b(?:val(?:idation)?|eval(?:uation)?|test|dev|held[- ]out)\b", re.IGNORECASE)
+
+
+def _metric(family: Family, text: str) -> str:
+    """The metric as the sentence names it."""
+    patterns = {
+        Family.SPEED: _SPEED,
+        Family.MEMORY: _MEMORY,
+        Family.QUALITY: _QUALITY,
+        Family.SPREAD: _QUALITY,
+        Family.REGRESSION: _QUALITY,
+    }
+    pattern = patterns.get(family)
+    found = list(pattern.finditer(text)) if pattern else []
+    if not found:
+        return ""
+    for match in found:  # "no loss regression: the validation loss is …" is about the validation loss
+        held_out = _HELD_OUT.search(text[max(0, match.start() - 14) : match.start()])
+        if held_out:
+            return f"{held_out[0].lower()} {match[0].lower()}"
+    return found[0][0].lower()

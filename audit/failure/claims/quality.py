@@ -1,0 +1,282 @@
+"""Claims about what a model reached: losses, scores, their changes, and that nothing got worse."""
+
+import math
+from itertools import pairwise
+from typing import Final
+
+from audit.documents.verdict import Fact
+from audit.failure.claims.model import Quantity, Statement
+from audit.failure.claims.result import Result, agrees, fact, shown, unknown, verdict
+from audit.failure.claims.runs import Ends, Runs, ends, kinds_of, of_point, series_for
+from audit.failure.facts.formulas import deviation, finite
+from audit.failure.facts.histories import History, last_finite
+from audit.failure.facts.metrics import Meaning, meaning, slug
+from audit.telemetry.model import Series
+
+EQUAL: Final = 0.005
+"""Relative change up to which two single runs count as equal where the text states no tolerance."""
+WORSE: Final = 0.02
+"""Relative change from which a single run counts as worse where the text states no tolerance; between both, noise decides."""
+
+
+def check_quality(statement: Statement, runs: Runs) -> Result:
+    """A statement about a loss or a score."""
+    if statement.new is not None and statement.old is not None:
+        return _pair(statement, runs, statement.new, statement.old)
+    if _compares(statement):
+        return _change(statement, runs)
+    return _value(statement, runs)
+
+
+_COMPARING: Final = ("than", "main", "baseline", "regress", "unchanged", "match", "degrad", "improv", "increase", "decrease", "drop", "reduc", "lower",
+                     "higher", "better", "worse", "within", "gain", "no change", "same as", "before")  # fmt: skip
+
+
+def _compares(statement: Statement) -> bool:
+    text = statement.sentence.text.lower()
+    return any(word in text for word in _COMPARING)
+
+
+def _both(statement: Statement, runs: Runs) -> tuple[Series, Series, Ends] | Result:
+    if runs.candidate is None or runs.baseline is None:
+        return unknown(_no_pair(runs))
+    kinds = kinds_of(statement.metric)
+    new = series_for(statement.metric, runs.candidate, *kinds)
+    old = series_for(statement.metric, runs.baseline, *kinds)
+    if new is None or old is None:
+        return unknown(f"the runs given have no series for {statement.metric or 'the metric'}")
+    found = ends(new, old)
+    if found is None:
+        return unknown(f'both runs have no common step of "{new.name}"')
+    return new, old, found
+
+
+def _no_pair(runs: Runs) -> str:
+    if len(runs.all) < 2:
+        return "a comparison needs two runs; " + ("one was given" if runs.all else "none was given")
+    return "which of the runs given is the change and which its baseline is not told by their names"
+
+
+def _pair(statement: Statement, runs: Runs, new: Quantity, old: Quantity) -> Result:
+    """ "A instead of B": both values, and that they are of the same step."""
+    found = _both(statement, runs)
+    if isinstance(found, Result):
+        return found
+    a, b, at = found
+    facts = _ends_facts(a, b, at)
+    last_new, last_old = at.new.value, at.old.value
+    scale_new, scale_old = _scale(new, last_new), _scale(old, last_old)
+    as_last = agrees(new, last_new, scale=scale_new) and agrees(old, last_old, scale=scale_old)
+    if at.same_end:
+        told = f"at step {at.new.step}: {shown(last_new)} and {shown(last_old)} before"
+        return verdict(as_last, told, facts)
+    claimed = new.value / old.value if old.value else math.nan
+    real = at.new_common.value / at.old_common.value if at.old_common.value else math.nan
+    half = abs(claimed) * (new.half / abs(new.value or 1) + old.half / abs(old.value or 1))
+    why = (
+        f"the runs have different lengths (last values at step {at.new.step} and {at.old.step}); at step {at.new_common.step}, which both have,"
+        f" it is {shown(at.new_common.value)} and {shown(at.old_common.value)}"
+    )
+    return verdict(abs(real - claimed) <= half + 1e-9, why, facts)
+
+
+def _scale(claimed: Quantity, recorded: float) -> float:
+    """A claim in per cent of a metric that is recorded as a fraction."""
+    return 0.01 if claimed.unit == "%" and abs(recorded) <= 1.5 else 1.0
+
+
+def _ends_facts(new: Series, old: Series, at: Ends) -> list[Fact]:
+    name = slug(new.name)
+    a, b = of_point(new, at.new_common, "candidate"), of_point(old, at.old_common, "baseline")
+    made = [
+        fact(f"{name}_candidate", at.new.value, "last value of the candidate", of_point(new, at.new)),
+        fact(f"{name}_baseline", at.old.value, "last value of the baseline", of_point(old, at.old)),
+    ]
+    if at.old_common.value:
+        ratio = at.new_common.value / at.old_common.value
+        step = f"at {new.axis} {at.new_common.step}"
+        made.append(fact(f"{name}_relative_change", ratio - 1, f"candidate / baseline - 1 {step}", a, b))
+        made.append(fact(f"{name}_ratio", ratio, f"candidate / baseline {step}", a, b))
+    return made
+
+
+def _change(statement: Statement, runs: Runs) -> Result:
+    found = _both(statement, runs)
+    if isinstance(found, Result):
+        return found
+    new, old, at = found
+    facts = _ends_facts(new, old, at)
+    before, after = at.old_common.value, at.new_common.value
+    relative = (after - before) / abs(before) if before else math.inf
+    told = f"{new.name} at step {at.new_common.step}: {shown(after)} against {shown(before)}, {relative:+.2%}"
+    if statement.bound is not None:
+        return _within(statement.bound, after - before, relative, before, told, facts)
+    amount = next((q for q in statement.quantities if q.unit in ("%", "pp", "x")), None)
+    lower_is_better = meaning(new.name) is not Meaning.QUALITY
+    if amount is not None:
+        return _amount(statement, amount, after - before, relative, lower_is_better, told, facts)
+    target = next((q for q in statement.quantities if q.unit == "" and agrees(q, after)), None)
+    if target is not None and not statement.direction:
+        return verdict(True, told, facts)
+    return _direction(statement, relative, lower_is_better, told, facts, new)
+
+
+def _within(
+    bound: Quantity, absolute: float, relative: float, before: float, told: str, facts: list[Fact]
+) -> Result:
+    """ "within 0.5 % of main": relative, or points where the metric itself is a fraction; contradicted where every reading is."""
+    readings = [abs(relative) * 100] if bound.unit == "%" else [abs(absolute)]
+    if bound.unit in ("%", "pp") and abs(before) <= 1.5:
+        readings.append(abs(absolute) * 100)
+    held = [value <= bound.value * (1 + 1e-9) for value in readings]
+    if any(held) and not all(held):
+        return unknown(
+            f"{told}: as a relative change and in points the statement comes out differently", facts
+        )
+    return verdict(all(held), f"{told}; stated: within {shown(bound.value)} {bound.unit}".rstrip(), facts)
+
+
+def _amount(
+    statement: Statement,
+    amount: Quantity,
+    absolute: float,
+    relative: float,
+    lower_is_better: bool,
+    told: str,
+    facts: list[Fact],
+) -> Result:
+    """ "accuracy up 2 pp", "loss 3 % lower", both readings of per cent."""
+    sign = _sign(statement, lower_is_better)
+    value = abs(amount.value) * (sign or math.copysign(1, amount.value))
+    claimed = Quantity(
+        value, amount.unit, amount.half, amount.relation if value >= 0 else "", amount.start, amount.end
+    )
+    if amount.unit == "x":
+        readings = [1 + relative, 1 / (1 + relative) if relative > -1 else math.inf]
+        claimed = amount
+    elif amount.unit == "pp":
+        readings = [absolute * 100, absolute]
+    else:
+        readings = [relative * 100, absolute * 100]
+    return verdict(any(agrees(claimed, r) for r in readings), told, facts)
+
+
+def _sign(statement: Statement, lower_is_better: bool) -> int:
+    text = statement.sentence.text.lower()
+    if any(word in text for word in ("improv", "better", "gain")):
+        return -1 if lower_is_better else 1
+    if any(word in text for word in ("worse", "degrad", "regress")):
+        return 1 if lower_is_better else -1
+    return statement.direction
+
+
+def _direction(
+    statement: Statement, relative: float, lower_is_better: bool, told: str, facts: list[Fact], series: Series
+) -> Result:
+    """No number: better, or not worse. Between equal and clearly worse only the noise of repeated runs could decide."""
+    worse = relative if lower_is_better else -relative
+    text = statement.sentence.text.lower()
+    wants_better = any(w in text for w in ("improv", "better", "gain")) and "no " not in text
+    wants_better = wants_better or (
+        statement.direction != 0
+        and not _neutral(text)
+        and _sign(statement, lower_is_better) == (-1 if lower_is_better else 1)
+    )
+    scatter = _scatter(series)
+    if wants_better:
+        if worse > EQUAL:
+            return verdict(False, told, facts)
+        return (
+            verdict(True, told, facts)
+            if worse < -max(EQUAL, scatter)
+            else unknown(f"{told}: within what single runs differ by; noise unknown", facts)
+        )
+    if worse > max(WORSE, 3 * scatter):
+        return verdict(False, told, facts)
+    if worse <= EQUAL and (worse >= -EQUAL or "unchanged" not in text):
+        return verdict(True, told, facts)
+    return unknown(f"{told}: noise unknown, one run each cannot decide", facts)
+
+
+def _neutral(text: str) -> bool:
+    return any(
+        w in text for w in ("no ", "not ", "without", "unchanged", "match", "same", "neutral", "identical")
+    )
+
+
+def _scatter(series: Series) -> float:
+    """How much neighbouring values of the end of a history differ, relative to them."""
+    tail = finite(series.values[-20:])
+    if len(tail) < 5:
+        return 0.0
+    steps = [b - a for a, b in pairwise(tail)]
+    middle = abs(sum(tail) / len(tail))
+    return deviation(steps) / middle / math.sqrt(2) if middle else 0.0
+
+
+def _value(statement: Statement, runs: Runs) -> Result:
+    """ "reaches 0.93 accuracy": the last value of the run in question, the best one where the text says so."""
+    run = runs.judged
+    quantity = next((q for q in statement.quantities if q.unit in ("", "%", "pp")), None)
+    if run is None or quantity is None:
+        return unknown(
+            "which run is meant is not told" if quantity is not None else "no number to compare with"
+        )
+    series = series_for(statement.metric, run, *kinds_of(statement.metric))
+    point = last_finite(series) if series is not None else None
+    if series is None or point is None:
+        return unknown(f"the run given has no series for {statement.metric or 'the metric'}")
+    lower_is_better = meaning(series.name) is not Meaning.QUALITY
+    values = finite(series.values)
+    best = min(values) if lower_is_better else max(values)
+    wants_best = "best" in statement.sentence.text.lower() or "peak" in statement.sentence.text.lower()
+    computed = best if wants_best else point.value
+    scale = _scale(quantity, computed)
+    told = f"{series.name}: last {shown(point.value)} at step {point.step}, best {shown(best)}"
+    name = slug(series.name)
+    facts = [
+        fact(f"final_{name}", point.value, "last finite value", of_point(series, point)),
+        fact(f"best_{name}", best, "best finite value"),
+    ]
+    if agrees(quantity, computed, scale=scale):
+        return verdict(True, told, facts)
+    if not wants_best and agrees(quantity, best, scale=scale):
+        return verdict(False, f"{told}: the stated value is the best one, not the last", facts)
+    return verdict(False, told, facts)
+
+
+def check_regression(runs: Runs) -> Result:
+    """ "No regressions" of anything: every quality metric that both runs have."""
+    if runs.candidate is None or runs.baseline is None:
+        return unknown(_no_pair(runs))
+    worse, unsure, facts = [], [], []
+    for new, old in _shared(runs.candidate, runs.baseline):
+        at = ends(new, old)
+        if at is None or not at.old_common.value:
+            continue
+        relative = (at.new_common.value - at.old_common.value) / abs(at.old_common.value)
+        change = relative if meaning(new.name) is not Meaning.QUALITY else -relative
+        facts += _ends_facts(new, old, at)
+        if change > max(WORSE, 3 * _scatter(new)):
+            worse.append(f"{new.name} {relative:+.2%}")
+        elif change > EQUAL:
+            unsure.append(f"{new.name} {relative:+.2%}")
+    if worse:
+        return verdict(False, f"worse than the baseline: {', '.join(worse)}", facts)
+    if unsure or not facts:
+        return unknown(
+            f"within what single runs differ by: {', '.join(unsure)}"
+            if unsure
+            else "the runs share no quality metric",
+            facts,
+        )
+    return verdict(True, "no shared metric is worse", facts)
+
+
+def _shared(new: History, old: History) -> list[tuple[Series, Series]]:
+    kinds = (Meaning.VALIDATION_LOSS, Meaning.QUALITY, Meaning.ERROR, Meaning.LOSS)
+    return [
+        (s, old.series[name])
+        for name, s in new.series.items()
+        if name in old.series and meaning(s.name) in kinds
+    ][:8]

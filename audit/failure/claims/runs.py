@@ -1,0 +1,167 @@
+"""The runs that claims are held against, and the numbers that they yield: values at equal steps, steady rates, spreads."""
+
+import math
+import re
+from collections.abc import Sequence
+from statistics import median
+from typing import Final
+
+import msgspec
+
+from audit.documents.verdict import FactInput
+from audit.failure.facts.formulas import deviation, finite, steady
+from audit.failure.facts.histories import History, by_step, compared, histories, last_finite, replicates
+from audit.failure.facts.make import of_point, of_series
+from audit.failure.facts.metrics import Meaning, is_evaluation, meaning, plain
+from audit.failure.facts.performance import whole_rate
+from audit.telemetry.model import Point, Series, Telemetry
+
+_HELD_OUT: Final = re.compile(r"\b(?:val|valid|validation|eval|evaluation|test|dev|held)\b")
+MIN_STEADY: Final = 10
+"""Fewer steps give no steady rate."""
+
+
+class Runs(msgspec.Struct, frozen=True, eq=False):
+    """All runs, and of two that are told apart the changed one and the one it is held against."""
+
+    all: tuple[History, ...]
+    candidate: History | None
+    baseline: History | None
+
+    @property
+    def seeds(self) -> bool:
+        """Whether the runs are repetitions of one experiment."""
+        return replicates(self.all)
+
+    @property
+    def judged(self) -> History | None:
+        """The run that statements without a comparison are about: the only one, or the candidate."""
+        return self.all[0] if len(self.all) == 1 else self.candidate
+
+
+def runs_of(telemetry: Telemetry) -> Runs:
+    """The runs of what was read."""
+    found = histories(telemetry)
+    pair = compared(found)
+    return Runs(tuple(found), *(pair if pair is not None else (None, None)))
+
+
+def series_for(metric: str, history: History, *kinds: Meaning) -> Series | None:
+    """The series that a claim's metric means: the one of that name, else the first of its kind, held-out data where it says so."""
+    words = plain(metric)
+    held_out = bool(_HELD_OUT.search(words))
+    named = [
+        s
+        for s in history.series.values()
+        if words and (plain(s.name) == words or _last_words(words) <= set(plain(s.name).split()))
+    ]
+    pool = [s for s in named if is_evaluation(s.name) == held_out] or (
+        named if named and not held_out else []
+    )
+    if len(pool) == 1:
+        return pool[0]
+    if pool:
+        exact = [s for s in pool if plain(s.name).endswith(words)]
+        return max(exact or pool, key=len)
+    candidates = history.of(*kinds)
+    chosen = [s for s in candidates if is_evaluation(s.name) == held_out] or ([] if held_out else candidates)
+    return chosen[0] if chosen else None
+
+
+def _last_words(words: str) -> set[str]:
+    return {w for w in words.split() if not _HELD_OUT.match(w)}
+
+
+def kinds_of(metric: str) -> tuple[Meaning, ...]:
+    """Which meanings a quality metric's word may have."""
+    kind = meaning(metric)
+    if kind in (Meaning.LOSS, Meaning.VALIDATION_LOSS):
+        return (
+            (Meaning.VALIDATION_LOSS,)
+            if kind is Meaning.VALIDATION_LOSS
+            else (Meaning.LOSS, Meaning.VALIDATION_LOSS)
+        )
+    if kind is Meaning.OTHER:
+        return (Meaning.VALIDATION_LOSS, Meaning.QUALITY, Meaning.ERROR, Meaning.LOSS)
+    return (kind,)
+
+
+class Ends(msgspec.Struct, frozen=True):
+    """Both runs' last values of a metric, and their values at the last step that both have."""
+
+    new: Point
+    old: Point
+    new_common: Point
+    old_common: Point
+    same_end: bool
+
+
+def ends(new: Series, old: Series) -> Ends | None:
+    """None where a run has no finite value or the runs share no step."""
+    last_new, last_old = last_finite(new), last_finite(old)
+    if last_new is None or last_old is None:
+        return None
+    a, b = by_step(new.settled()), by_step(old.settled())
+    common = [s for s in a if s in b and math.isfinite(a[s].value) and math.isfinite(b[s].value)]
+    if not common:
+        return None
+    step = max(common)
+    return Ends(last_new, last_old, a[step], b[step], last_new.step == last_old.step == step)
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """A rate or a duration over the steady window. `noise`: its relative uncertainty. `inverse`: it is a duration, so less is faster."""
+
+    value: float
+    whole: float
+    noise: float
+    inverse: bool
+    source: FactInput
+    unit: str
+
+
+def rate_of(history: History, duration: bool | None = None) -> Rate | None:
+    """The steady throughput of a run, or its step time (`duration` says which is wanted)."""
+    kinds = [Meaning.STEP_TIME, Meaning.THROUGHPUT] if duration else [Meaning.THROUGHPUT, Meaning.STEP_TIME]
+    for kind in kinds:
+        for series in history.of(kind):
+            values = finite(series.values)
+            kept = steady(series.values)
+            if len(kept) < MIN_STEADY:
+                continue
+            middle = median(kept)
+            times = next(iter(history.of(Meaning.STEP_TIME)), None)
+            whole = whole_rate(series, times) if kind is Meaning.THROUGHPUT else None
+            whole = sum(values) / len(values) if whole is None else whole
+            noise = 3 * deviation(kept) / abs(middle) / math.sqrt(len(kept)) if middle else math.inf
+            return Rate(
+                middle,
+                whole,
+                noise,
+                kind is Meaning.STEP_TIME,
+                of_series(series),
+                series.name,
+            )
+    return None
+
+
+def speed_ratio(new: Rate, old: Rate, whole: bool = False) -> float | None:
+    """How much faster: rates as they are, durations turned over."""
+    a, b = (new.whole, old.whole) if whole else (new.value, old.value)
+    if not a or not b or new.inverse != old.inverse:
+        return None
+    return b / a if new.inverse else a / b
+
+
+def last_points(runs: Sequence[History], metric: str, *kinds: Meaning) -> list[tuple[History, Series, Point]]:
+    """The last finite value of a metric in each run that has it."""
+    found = []
+    for run in runs:
+        series = series_for(metric, run, *kinds)
+        point = last_finite(series) if series is not None else None
+        if series is not None and point is not None:
+            found.append((run, series, point))
+    return found
+
+
+__all__ = ["Ends", "Rate", "Runs", "ends", "of_point", "rate_of", "runs_of", "series_for", "speed_ratio"]
