@@ -54,12 +54,17 @@ class PullRequest(msgspec.Struct, frozen=True):
     state: str = "open"
 
 
+class RunSide(msgspec.Struct, frozen=True):
+    """One side of a pull request as a workflow run lists it, where repositories have no full name."""
+
+    sha: Sha
+
+
 class RunPull(msgspec.Struct, frozen=True):
     """A pull request as a workflow run lists it: only those within the repository, so none of a fork."""
 
     number: Number
-    head: Side
-    base: Side
+    base: RunSide
 
 
 class RunRepository(msgspec.Struct, frozen=True):

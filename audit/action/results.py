@@ -4,7 +4,6 @@ from audit.assess.gate import Gate, Scope
 from audit.documents.finding import Finding, Status
 from audit.documents.report import Report
 from audit.github.destination import Published
-from audit.report.view import verdict
 
 
 def outputs_of(report: Report, decided: Gate, published: Published) -> dict[str, str]:
@@ -28,10 +27,12 @@ def _is_looked_at(finding: Finding, scope: Scope) -> bool:
     return finding.status is Status.FAIL and (scope is Scope.ALL or finding.new is not False)
 
 
-def gate_line(report: Report, decided: Gate) -> str:
-    """The result in two lines: what was found, and what the gate makes of it."""
-    which = "new findings" if decided.scope is Scope.NEW else "findings"
-    threshold = f"fail-on: {decided.fail_on.value}, fail-on-scope: {decided.scope.value}"
+def gate_line(decided: Gate) -> str:
+    """What the gate makes of the findings."""
+    asked = f"fail-on: {decided.fail_on.value}, fail-on-scope: {decided.scope.value}"
     if decided.passed:
-        return f"{verdict(report)}\nThe gate is open ({threshold})."
-    return f"{verdict(report)}\nThe gate is closed: {which} at or above {decided.fail_on.value}: {len(decided.blocking)} ({threshold})."
+        return f"The gate is open ({asked})."
+    which = "new findings" if decided.scope is Scope.NEW else "findings"
+    return (
+        f"The gate is closed: {len(decided.blocking)} {which} at or above {decided.fail_on.value} ({asked})."
+    )

@@ -15,8 +15,8 @@ from audit.action.claimed import catalogue_texts, claimed_report
 from audit.action.commits import Surroundings, located
 from audit.action.documents import write_documents
 from audit.action.event import EventError, read_event
-from audit.action.folder import FolderError
 from audit.action.first_run import pull_of, report_in, report_of
+from audit.action.folder import FolderError
 from audit.action.inputs import InputError, Inputs, OnError, read_inputs
 from audit.action.log import Log
 from audit.action.outputs import write_outputs
@@ -30,11 +30,12 @@ from audit.documents.report import Report
 from audit.documents.rule import RuleText
 from audit.engine import audit as engine
 from audit.engine import options as engine_options
-from audit.github.check import Check
+from audit.github.check import Check, open_check
 from audit.github.destination import Effects
-from audit.github.publish import open_check, publish, publish_trouble
+from audit.github.publish import publish, publish_trouble
 from audit.net.errors import NetworkError
 from audit.net.github import GitHub
+from audit.report.trouble import AuditTrouble
 from audit.source.errors import SourceError
 
 _SECRET_INPUTS = (
@@ -117,31 +118,42 @@ def _ended(inputs: Inputs, runner: Runner) -> Ended:
         runner.log.warning("Interrupted.")
         return Ended(ExitCode.INTERRUPTED, {"conclusion": "error"})
     except Exception as error:
-        code, said = _explained(error)
-        if code is ExitCode.INTERNAL:
+        problem = _problem(error)
+        if problem.code is ExitCode.INTERNAL:
             runner.log.debug(_trace(error))
         if inputs.on_error is OnError.WARN:
-            runner.log.warning(f"{said} The job goes on, as on-error is warn.")
+            runner.log.warning(f"{problem} The job goes on, as on-error is warn.")
             return Ended(ExitCode.OK, {"conclusion": "error"})
-        runner.log.error(said)
-        return Ended(code, {"conclusion": "error"})
+        runner.log.error(str(problem))
+        return Ended(problem.code, {"conclusion": "error"})
 
 
-def _explained(error: Exception) -> tuple[ExitCode, str]:
-    """The exit code for what went wrong, and what to say of it."""
+class _Problem(msgspec.Struct, frozen=True):
+    """What went wrong, in one sentence, what to do about it in another, and the exit code for it."""
+
+    code: ExitCode
+    message: str
+    advice: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.advice}".rstrip()
+
+
+def _problem(error: Exception) -> _Problem:
     match error:
         case PlanError():
-            return ExitCode.USAGE, str(error)
-        case DocumentError():
-            return ExitCode.USAGE, f"{error.message} {error.advice}".strip()
-        case SourceError() | NetworkError() | FolderError():
-            return ExitCode.UNABLE, f"{error.message} {error.advice}".strip()
+            return _Problem(ExitCode.USAGE, str(error))
         case EventError():
-            return ExitCode.UNABLE, str(error)
+            return _Problem(ExitCode.UNABLE, str(error))
+        case DocumentError():
+            return _Problem(ExitCode.USAGE, error.message, error.advice)
+        case SourceError() | NetworkError():
+            return _Problem(ExitCode.UNABLE, error.message, error.advice)
     first = (str(error).splitlines() or [""])[0][:300]
-    return (
+    return _Problem(
         ExitCode.INTERNAL,
-        f"A fault of ml-audit: {type(error).__name__}: {first}. Run the job again with debug logging, and report what it prints.",
+        f"A fault of ml-audit: {type(error).__name__}: {first}.",
+        "Run the job again with debug logging, and report what it prints.",
     )
 
 
@@ -166,7 +178,7 @@ def _run(inputs: Inputs, runner: Runner) -> Ended:
     try:
         return work.publish_first_run() if planned.stage is Stage.PUBLISH else work.audit()
     except Exception as error:
-        work.tell(_explained(error)[1])
+        work.tell(_problem(error))
         raise
     finally:
         if work.check is not None:
@@ -225,10 +237,11 @@ class _Work:
             if number is None:
                 self._runner.log.notice(why)
                 return Ended(ExitCode.OK, {"conclusion": "skipped"})
-            if self._inputs.path:
-                data = report_in(self._runner.workspace / self._inputs.path)
-            else:
-                data = report_of(github, destination.repository, run)
+            data = (
+                report_in(self._runner.workspace / self._inputs.path)
+                if self._inputs.path
+                else report_of(github, destination.repository, run)
+            )
         self.plan = msgspec.structs.replace(
             self.plan, destination=msgspec.structs.replace(destination, pull_number=number)
         )
@@ -249,13 +262,12 @@ class _Work:
         published = publish(
             report, decided, plan.destination, plan.wishes, runner.effects, rules=rules, check=self.check
         )
-        for warning in published.warnings:
-            runner.log.warning(warning)
-        runner.log.info(gate_line(report, decided))
+        runner.log.info(gate_line(decided))
         return Ended(exit_code, outputs_of(report, decided, published) | files)
 
-    def tell(self, trouble: str) -> None:
+    def tell(self, problem: _Problem) -> None:
         """Shows where the result would have stood that there is none."""
+        trouble = AuditTrouble(problem.message, problem.advice, self._inputs.on_error is OnError.FAIL)
         publish_trouble(
             trouble, self.plan.destination, self.plan.wishes, self._runner.effects, check=self.check
         )
