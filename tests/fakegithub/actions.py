@@ -109,9 +109,8 @@ def attempt_logs(call: Call) -> Answer:
 
 def _listed(call: Call, artifacts: list[Artifact]) -> Answer:
     name = call.one("name")
-    now = call.world.clock()
     newest = sorted((one for one in artifacts if name in ("", one.name)), key=lambda one: -one.id)
-    return call.paged([call.shapes.artifact(call.repository, one, now) for one in newest], "artifacts")
+    return call.paged([call.shapes.artifact(call.repository, one) for one in newest], "artifacts")
 
 
 @route("GET", f"{_RUNS}/{{run_id}}/artifacts")
@@ -136,7 +135,7 @@ def artifact(call: Call) -> Answer:
     found = _artifact(call)
     if found is None:
         return not_found()
-    return Answer(200, call.shapes.artifact(call.repository, found, call.world.clock()))
+    return Answer(200, call.shapes.artifact(call.repository, found))
 
 
 @route("GET", "/repos/{owner}/{repo}/actions/artifacts/{artifact_id}/{archive_format}", "actions:read")

@@ -41,6 +41,14 @@ class Fault:
     def __str__(self) -> str:
         return self.name or str(self.status)
 
+    @property
+    def asks_for(self) -> float:
+        """The seconds that a client should wait before its next try: at least a minute where a limit does not say."""
+        if self.reset_in is not None:
+            return self.reset_in
+        limit = "rate limit" in self.message
+        return float(self.headers.get("Retry-After", 60 if limit else 0))
+
     def content(self) -> tuple[bytes, str]:
         """The answer's body and its media type."""
         if self.body is not None:

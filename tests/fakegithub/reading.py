@@ -69,7 +69,10 @@ def compare(call: Call) -> Answer:
     )
     shapes = call.shapes
     page = f"{shapes.html}/{repository.full_name}/compare/{base_name}...{head_name}"
-    files = changes(repository.commits[merge_base], head)[:_MAX_DIFF_FILES]
+    # Commits come in pages, files on the first of them only.
+    page_of_commits = call.paged(list(reversed(ahead)))
+    first = call.one("page", "1") == "1"
+    files = changes(repository.commits[merge_base], head)[:_MAX_DIFF_FILES] if first else []
     return Answer(
         200,
         {
@@ -84,9 +87,10 @@ def compare(call: Call) -> Answer:
             "ahead_by": len(ahead),
             "behind_by": len(behind),
             "total_commits": len(ahead),
-            "commits": [shapes.commit(repository, repository.commits[sha]) for sha in reversed(ahead[:250])],
+            "commits": [shapes.commit(repository, repository.commits[sha]) for sha in page_of_commits.value],
             "files": [shapes.file(repository, head.sha, one) for one in files],
         },
+        page_of_commits.headers,
     )
 
 

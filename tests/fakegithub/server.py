@@ -9,7 +9,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -32,7 +32,7 @@ _CREATING = re.compile(r"/repos/[^/]+/[^/]+/(issues/\d+/comments|pulls/\d+/(revi
 @dataclass(frozen=True)
 class Request:
     """One request as it came. `host`: "api" or "files"; `path` without the prefix of GHES; `status`: the answer given, 0
-    where the connection was cut; `fault`: the name of the fault that struck.
+    where the connection was cut; `fault`: the name of the fault that struck; `endpoint`: as GitHub's description names it.
     """
 
     host: str
@@ -43,6 +43,7 @@ class Request:
     body: Any
     status: int = 0
     fault: str = ""
+    endpoint: str = ""
 
     @property
     def authorization(self) -> str | None:
@@ -261,7 +262,12 @@ class FakeGitHub:
                 answer = error(500, "Server Error")
             shown = self._as_shown(answer, fault)
             self.requests.append(
-                Request(**{**vars(request), "status": shown.status, "fault": str(fault) if fault else ""})
+                replace(
+                    request,
+                    status=shown.status,
+                    fault=str(fault) if fault else "",
+                    endpoint=_endpoint(request),
+                )
             )
             self.on_change()
         if fault and fault.seconds:
@@ -501,6 +507,11 @@ class FakeGitHub:
             "X-RateLimit-Reset": str(int(self.world.clock()) + 3600),
             "X-RateLimit-Resource": "core",
         }
+
+
+def _endpoint(request: Request) -> str:
+    match = found(request.method, request.path)
+    return f"{request.method} {match[0].template if match else request.path}"
 
 
 def _decoded(body: bytes) -> Any:
