@@ -21,7 +21,7 @@ _RESUMED = re.compile(
     r"\b(?:resum(?:ed|ing)|load(?:ed|ing)|restor(?:ed|ing))\b.{0,60}?\b(?:from|checkpoint)\b.{0,300}",
     re.IGNORECASE,
 )
-_STEP = re.compile(r"(?:iteration|iter|step)s?[\s_=:#]{0,3}0{0,9}(\d{1,12})\b", re.IGNORECASE)
+_STEP = re.compile(r"(?:iteration|iter|step)s?[\s_=:#]{0,12}0{0,9}(\d{1,12})\b", re.IGNORECASE)
 _GLOBAL_BATCH = frozenset(
     ("global batch size", "train batch size", "effective batch size", "total batch size")
 )
