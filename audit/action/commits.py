@@ -27,14 +27,16 @@ class Located(msgspec.Struct, frozen=True):
     """What the engine is to read.
 
     `target`: as `audit.source.target` reads it. `commit`: the audited one, None where only the target knows it. `baseline`: a report's file or a commit,
-    `archive`: a target on GitHub that holds the baseline instead; with neither, `no_baseline` says why. `variables`: environment of Git. `prefix`: where
-    the audited folder lies in its repository. `foreign`: the name of the repository that is checked out, where it is not the workflow's own.
+    `archive`: a target on GitHub that holds the baseline instead, `baseline_name`: what people call it; with neither, `no_baseline` says why.
+    `variables`: environment of Git. `prefix`: where the audited folder lies in its repository. `foreign`: the name of the repository that is checked
+    out, where it is not the workflow's own.
     """
 
     target: str
     commit: str | None = None
     baseline: str | None = None
     archive: str | None = None
+    baseline_name: str | None = None
     no_baseline: str = ""
     variables: Mapping[str, str] = {}
     prefix: str = ""
@@ -107,7 +109,7 @@ def _without_git(plan: Plan, place: Place, around: Surroundings) -> Located:
     base, why = _asked(plan, plan.baseline.ref, commit, around)
     if base is None:
         return msgspec.structs.replace(found, no_baseline=f"Baseline not available: {why}.")
-    return msgspec.structs.replace(found, archive=f"{here}/{base}")
+    return msgspec.structs.replace(found, archive=f"{here}/{base}", baseline_name=plan.baseline.name)
 
 
 def _elsewhere(plan: Plan, target: Elsewhere, around: Surroundings) -> Located:
@@ -163,11 +165,14 @@ class _Locating:
         self._store = store
         self._around = around
         self._notes: list[str] = []
+        self._told: tuple[str | None, str] | None = None  # what GitHub said about the merge base
         self._addresses = f"{plan.destination.server_url}/{plan.destination.repository}"
 
     def located(self) -> Located:
         """Raises SourceError, NetworkError, DocumentError."""
         wanted, baseline = self._wanted()
+        if isinstance(baseline, MergeBase):
+            self._fetch_both(wanted, baseline.ref)
         target, commit = self._head(wanted)
         found = Located(
             target,
@@ -181,9 +186,9 @@ class _Locating:
         if isinstance(baseline, Named):
             if file := _file(baseline.name, self._around):
                 return msgspec.structs.replace(found, baseline=str(file))
-            ref = baseline.name
+            ref = name = baseline.name
         else:
-            ref = baseline.ref
+            ref, name = baseline.ref, baseline.name
         base, archive, why = self._base(ref, commit)
         if base is not None and base == commit:
             if isinstance(baseline, Named):
@@ -199,8 +204,8 @@ class _Locating:
                 )
             return msgspec.structs.replace(found, no_baseline=f"Baseline not available: {why}.")
         if base is not None and target.startswith(self._addresses):  # one of the two on GitHub: both
-            return msgspec.structs.replace(found, archive=self._address(base))
-        return msgspec.structs.replace(found, baseline=base, archive=archive)
+            archive, base = self._address(base), None
+        return msgspec.structs.replace(found, baseline=base, archive=archive, baseline_name=name or ref)
 
     def _wanted(self) -> tuple[str, MergeBase | Named | None]:
         """The commit to audit, and what it is compared with; of a pull request that is known by its number GitHub is asked for both."""
@@ -217,7 +222,21 @@ class _Locating:
             raise NetworkError(
                 f"GitHub's answer about pull request {target.number} is not GitHub's."
             ) from None
-        return head, MergeBase(base) if baseline == MergeBase("") else baseline
+        asked = isinstance(baseline, MergeBase)
+        return head, MergeBase(base, str(pull["base"].get("ref") or base)) if asked else baseline
+
+    def _fetch_both(self, wanted: str, ref: str) -> None:
+        """One request for both commits where the checkout has neither, as `actions/checkout` leaves it; what fails is tried one by one."""
+        if self._store.commit(wanted) is not None:
+            return
+        base = self._merge_base_by_github(ref, wanted)
+        if base and not self._store.holds(base):
+            self._store.fetch(wanted, base)
+
+    def _merge_base_by_github(self, ref: str, head: str) -> str | None:
+        if self._told is None:
+            self._told = _asked(self._plan, ref, head, self._around)
+        return self._told[0]
 
     def _head(self, wanted: str) -> tuple[str, str]:
         """The target that holds the commit, and its id."""
@@ -266,10 +285,10 @@ class _Locating:
         named = store.commit(ref)
         base = store.merge_base(named, head) if named else None
         if base is None:
-            base, why = _asked(self._plan, ref, head, self._around)
-            base = base or store.fetch_merge_base(ref, head)
+            base = self._merge_base_by_github(ref, head) or store.fetch_merge_base(ref, head)
             if base is None:
-                return None, None, "; ".join([why, *store.troubles])
+                why = [self._told[1]] if self._told else []
+                return None, None, "; ".join([*why, *store.troubles])
         if not store.holds(base):
             store.fetch(base)
         if store.holds(base):

@@ -58,6 +58,7 @@ class RunSide(msgspec.Struct, frozen=True):
     """One side of a pull request as a workflow run lists it, where repositories have no full name."""
 
     sha: Sha
+    ref: str = ""
 
 
 class RunPull(msgspec.Struct, frozen=True):
@@ -92,6 +93,7 @@ class MergeGroup(msgspec.Struct, frozen=True):
 
     head_sha: Sha
     base_sha: Sha
+    base_ref: str = ""
 
 
 class Issue(msgspec.Struct, frozen=True):

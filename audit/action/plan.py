@@ -60,9 +60,10 @@ class Elsewhere(msgspec.Struct, frozen=True, tag=True):
 
 
 class MergeBase(msgspec.Struct, frozen=True, tag=True):
-    """The baseline is the commit where the audited one and `ref` part."""
+    """The baseline is the commit where the audited one and `ref` part; `name` is what people call that."""
 
     ref: str
+    name: str = ""
 
 
 class Named(msgspec.Struct, frozen=True, tag=True):
@@ -94,6 +95,7 @@ class _Case(msgspec.Struct, frozen=True):
     sha: str
     commit: str | None = None
     base: str | None = None
+    base_name: str = ""
     no_base: str = ""
     pull: int | None = None
     is_change: bool = False
@@ -159,8 +161,8 @@ def _baseline(inputs: Inputs, case: _Case) -> tuple[MergeBase | Named | None, st
     if inputs.baseline != "auto":
         return Named(inputs.baseline), ""
     if case.unknown_head:
-        return MergeBase(""), ""
-    return (MergeBase(case.base), "") if case.base else (None, case.no_base)
+        return MergeBase("", "the base branch"), ""
+    return (MergeBase(case.base, case.base_name or case.base), "") if case.base else (None, case.no_base)
 
 
 def _case(event: Event, environ: Mapping[str, str]) -> _Case:
@@ -176,6 +178,7 @@ def _case(event: Event, environ: Mapping[str, str]) -> _Case:
                 sha=group.head_sha,
                 commit=group.head_sha,
                 base=group.base_sha,
+                base_name=group.base_ref.removeprefix("refs/heads/"),
                 is_change=True,
                 why_not="A merge queue's commit has no pull request of its own to comment on.",
                 templates=group.base_sha,
@@ -218,6 +221,7 @@ def _of_pull(event: Event, pull: PullRequest, environ: Mapping[str, str]) -> _Ca
         sha=pull.head.sha,
         commit=pull.head.sha,
         base=pull.base.sha,
+        base_name=pull.base.ref,
         pull=pull.number,
         is_change=True,
         may_comment=not why_not,
@@ -249,12 +253,12 @@ def _of_push(event: Event, environ: Mapping[str, str]) -> _Case:
     sha = payload.after or _own_sha(environ)
     before = payload.before if payload.before != NO_COMMIT else None
     default = payload.repository.default_branch if payload.repository else None
-    base, no_base = before, ""
+    base, name, no_base = before, "the commit before the push", ""
     if ref.startswith("refs/tags/"):
         # What `after` names can be an annotated tag; GITHUB_SHA is the commit.
         sha, base, no_base = _own_sha(environ), None, "A tag has no earlier state."
     elif base is None and default and ref != f"refs/heads/{default}":
-        base = default
+        base, name = default, default
     elif base is None:
         no_base = "The branch is new, and there is no other to compare it with."
     reads_only = _reads_only(event, environ, is_fork=False)
@@ -262,6 +266,7 @@ def _of_push(event: Event, environ: Mapping[str, str]) -> _Case:
         sha=sha,
         commit=sha,
         base=base,
+        base_name=name,
         no_base=no_base,
         may_check=not reads_only,
         why_not=f"{reads_only}." if reads_only else "A push has no pull request to comment on.",
@@ -276,6 +281,7 @@ def _of_run(run: WorkflowRun, environ: Mapping[str, str]) -> _Case:
         sha=run.head_sha,
         commit=run.head_sha,
         base=pull.base.sha if pull else None,
+        base_name=pull.base.ref if pull else "",
         no_base="" if pull else "The run names no pull request to compare with.",
         pull=pull.number if pull else None,
         is_change=pull is not None,

@@ -57,6 +57,7 @@ def options(found: Located, inputs: Inputs) -> Options:
         profiles=inputs.profiles,
         baseline=found.baseline,
         baseline_archive=found.archive,
+        baseline_name=found.baseline_name,
     )
 
 

@@ -32,7 +32,6 @@ def gate_line(decided: Gate) -> str:
     asked = f"fail-on: {decided.fail_on.value}, fail-on-scope: {decided.scope.value}"
     if decided.passed:
         return f"The gate is open ({asked})."
-    which = "new findings" if decided.scope is Scope.NEW else "findings"
-    return (
-        f"The gate is closed: {len(decided.blocking)} {which} at or above {decided.fail_on.value} ({asked})."
-    )
+    count = len(decided.blocking)
+    which = f"{'new ' if decided.scope is Scope.NEW else ''}finding{'' if count == 1 else 's'}"
+    return f"The gate is closed: {count} {which} at or above {decided.fail_on.value} ({asked})."

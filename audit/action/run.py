@@ -36,6 +36,7 @@ from audit.github.publish import publish, publish_trouble
 from audit.net.errors import NetworkError
 from audit.net.github import GitHub
 from audit.report.trouble import AuditTrouble
+from audit.safety.redact import redact
 from audit.source.errors import SourceError
 
 _SECRET_INPUTS = (
@@ -267,7 +268,7 @@ class _Work:
 
     def tell(self, problem: _Problem) -> None:
         """Shows where the result would have stood that there is none."""
-        trouble = AuditTrouble(problem.message, problem.advice, self._inputs.on_error is OnError.FAIL)
+        trouble = AuditTrouble(redact(problem.message), problem.advice, self._inputs.on_error is OnError.FAIL)
         publish_trouble(
             trouble, self.plan.destination, self.plan.wishes, self._runner.effects, check=self.check
         )

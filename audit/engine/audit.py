@@ -151,7 +151,8 @@ def _against(
         found = _suppressed(assessed := assess(base, work.inquiry, work.kept), _config_of_baseline(base))
         done = compare(findings, found, head_blobs=blobs, base_blobs=_blobs(base))
         score = overall(_dimensions(found, assessed))
-        baseline = Baseline(name, commit, score, risk(score, found), done.gone)
+        called = work.options.baseline_name or name
+        baseline = Baseline(called, commit, score, risk(score, found), done.gone)
         return _Outcome(done.findings, done.new, baseline, note)
 
 

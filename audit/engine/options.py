@@ -17,7 +17,8 @@ class Options(msgspec.Struct, frozen=True):
 
     `target`: a path, PATH@REF, owner/repo[@ref] or a GitHub address. `level`: "auto", "0", "1", "2", or None for what the repository's
     configuration says. `baseline`: a ref, or the path of an earlier report. `baseline_archive`: a target on GitHub that holds the baseline which
-    the audited clone lacks; where it cannot be read, the report says so and knows nothing as new. `jobs`: processes, None for one per usable core.
+    the audited clone lacks; where it cannot be read, the report says so and knows nothing as new. `baseline_name`: what the
+    report calls the baseline (its own name). `jobs`: processes, None for one per usable core.
     `use_cache`: whether facts and answers are kept between runs.
     """
 
@@ -26,6 +27,7 @@ class Options(msgspec.Struct, frozen=True):
     profiles: tuple[str, ...] = ()
     baseline: str | None = None
     baseline_archive: str | None = None
+    baseline_name: str | None = None
     jobs: int | None = None
     use_cache: bool = True
 
