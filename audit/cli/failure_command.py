@@ -1,6 +1,7 @@
 """`ml-audit failure`."""
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,7 +111,7 @@ def failure_command(
 
     options = FailureOptions(logs, repo, metrics, golden, claims)
     with progress(quiet=quiet) as shown:
-        verdict = analyse(options, FailureEffects(os.environ, shown.step))
+        verdict = analyse(options, FailureEffects(os.environ, sys.stdin.buffer, shown.step))
     _publish(verdict, "json" if as_json else form or "text", output)
     return ExitCode.GATE if verdict.category.value in closing else ExitCode.OK
 

@@ -9,15 +9,20 @@ from audit.failure.cause.select import JobCause, State
 from audit.failure.structure.steps import Step
 
 
-def facts(scene: Scene, causes: Sequence[JobCause]) -> list[Fact]:
-    """In the order in which a verdict lists them: the cause's own numbers, counts of tests and events."""
+def cause_facts(causes: Sequence[JobCause]) -> list[Fact]:
+    """What the causes' own lines state, and how their steps ended."""
     found: list[Fact] = []
-    failed = [cause for cause in causes if cause.state is State.FAILED]
-    for cause in failed[:3]:
+    for cause in [cause for cause in causes if cause.state is State.FAILED][:3]:
         if cause.primary is not None:
             found += _captured(cause.primary)
         found += _ended(cause)
-    found += _tests(scene, failed or list(causes))
+    return found
+
+
+def count_facts(scene: Scene, causes: Sequence[JobCause]) -> list[Fact]:
+    """Counts of tests, of events that were survived, of jobs."""
+    failed = [cause for cause in causes if cause.state is State.FAILED]
+    found = _tests(scene, failed or list(causes))
     found += _recovered(causes)
     if len(scene.jobs) > 1:
         found.append(Fact("failed_jobs", len(failed), "", "jobs with a failed step"))

@@ -9,7 +9,7 @@ from audit.documents.verdict import (
     Alternative,
     Category,
     Cause,
-    Claim,
+    ClaimStatus,
     Confidence,
     Decision,
     Evidence,
@@ -24,6 +24,7 @@ from audit.documents.verdict import (
 from audit.failure.cause.candidate import Candidate, Origin
 from audit.failure.cause.scene import Scene
 from audit.failure.cause.select import JobCause, State
+from audit.failure.claims.model import ClaimOutcome
 from audit.failure.decide import Decided, decide, decision_of
 from audit.failure.model import Line
 from audit.failure.structure.steps import Conclusion, Step
@@ -40,8 +41,8 @@ def build(
     tool: Tool,
     *,
     facts: Sequence[Fact],
-    claims: Sequence[Claim] = (),
-    claim_cause: Cause | None = None,
+    claims: Sequence[ClaimOutcome] = (),
+    claims_file: str = "",
     trace: Sequence[TraceStep] = (),
     gaps: Sequence[str] = (),
 ) -> Verdict:
@@ -53,9 +54,34 @@ def build(
         else _cause(lead.primary)
     )
     failing = _failing(causes)
-    if claim_cause is not None and decided.category in (Category.PASSED, Category.INCONCLUSIVE):
-        decided = Decided(Category.UNSUPPORTED_CLAIM, Decision.BLOCK, Confidence.HIGH)
-        cause = claim_cause
+    unsupported = _unsupported(claims)
+    others = _others(causes, lead)
+    if unsupported is not None:
+        told = Cause(
+            claims_file,
+            unsupported.line,
+            unsupported.claim.text,
+            f"{unsupported.family.value}_claim_{unsupported.claim.status.value}",
+        )
+        failing = (*[f"claim: {outcome.claim.text}" for outcome in claims if _doubted(outcome)], *failing)
+        if decided.category in (Category.PASSED, Category.INCONCLUSIVE):
+            sure = unsupported.claim.status is ClaimStatus.CONTRADICTED and bool(unsupported.facts)
+            decided = Decided(
+                Category.UNSUPPORTED_CLAIM, Decision.BLOCK, Confidence.HIGH if sure else Confidence.MEDIUM
+            )
+            cause = told
+        else:
+            others = (
+                *others,
+                OtherCause(
+                    told.file,
+                    told.line,
+                    told.text,
+                    told.signature,
+                    Category.UNSUPPORTED_CLAIM,
+                    Decision.BLOCK,
+                ),
+            )
     return Verdict(
         SCHEMA_VERSION,
         tool,
@@ -63,18 +89,44 @@ def build(
         decided.decision,
         decided.confidence,
         cause,
-        _others(causes, lead),
+        others,
         None,
         failing,
         _passed(scene, causes),
         tuple(facts[:_MOST_FACTS]),
-        tuple(claims),
-        tuple(_evidence(causes, lead)),
+        tuple(outcome.claim for outcome in claims),
+        (*_evidence(causes, lead), *_claimed(claims, claims_file)),
         tuple(trace),
         _alternatives(scene, causes, lead, decided),
         _recommendation(lead, decided),
         tuple(_not_known(scene, causes, lead, decided)) + tuple(gaps),
     )
+
+
+def _doubted(outcome: ClaimOutcome) -> bool:
+    """Whether a claim that a merge could rest on is not borne out."""
+    return outcome.material and outcome.claim.status is not ClaimStatus.SUPPORTED
+
+
+def _unsupported(claims: Sequence[ClaimOutcome]) -> ClaimOutcome | None:
+    """The claim to name: the first that is contradicted, else the first that cannot be derived."""
+    doubted = [outcome for outcome in claims if _doubted(outcome)]
+    contradicted = [outcome for outcome in doubted if outcome.claim.status is ClaimStatus.CONTRADICTED]
+    return next(iter(contradicted or doubted), None)
+
+
+def _claimed(claims: Sequence[ClaimOutcome], file: str) -> list[Evidence]:
+    return [
+        Evidence(
+            EvidenceKind.CLAIM,
+            Trust.PROSE,
+            file,
+            outcome.line,
+            outcome.claim.text,
+            Role.CAUSE if _doubted(outcome) else Role.CONTEXT,
+        )
+        for outcome in claims[:20]
+    ]
 
 
 def _lead(causes: Sequence[JobCause]) -> tuple[JobCause | None, Decided]:

@@ -230,6 +230,8 @@ def _check(found: Comparison, name: str, text: str, hit: Hit | None, *, context:
                 hit,
                 found,
             )
+    if hit is not None and hit.signature.role == "root" and hit.signature.category != "by_context":
+        return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit, found)
     if name == "" or name == "AssertionError" or name == "Failed":
         data = _is_data(text, context)
         return Judged(

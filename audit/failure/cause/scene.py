@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from audit.documents.verdict import Category
+from audit.failure.gates.model import GateOutcome
 from audit.failure.model import Hit, Line, Reading
 from audit.failure.structure.launcher import Ended, reports
 from audit.failure.structure.progress import alive
@@ -81,10 +82,11 @@ class HitIndex:
 
 
 class Scene:
-    """The logs of one failure."""
+    """The logs of one failure, and the gates of its checkout as they come out when done again."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, gates: Sequence[GateOutcome] = ()) -> None:
         self.reading = reading
+        self.gates = tuple(gates)
         self.hits = HitIndex(reading.hits)
         self.jobs: tuple[Job, ...] = jobs(reading)
         self._views: dict[int, StepView] = {}

@@ -18,8 +18,10 @@ from audit.failure.cause import (
     training,
 )
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
+from audit.failure.cause.recomputed import refine
 from audit.failure.cause.scene import Scene, StepView
 from audit.failure.structure.comparison import Subject
+from audit.failure.structure.launcher import Ended
 from audit.failure.structure.steps import Conclusion, Job, Step
 
 
@@ -103,10 +105,10 @@ def _step(
     scene: Scene, job: Job, view: StepView, records: Sequence[Candidate]
 ) -> tuple[list[Candidate], list[Candidate]]:
     """The causes of one failed step, the first being the one, and what is a consequence of them."""
-    tested = tests.find(view)
+    tested = [refine(candidate, scene.gates) for candidate in tests.find(view)]
     found = [*exceptions.find(view), *signatures.find(view), *limits.find(view)]
     if not any(candidate.strength > Strength.CASCADE for candidate in tested):
-        found += gates.find(view)
+        found += [refine(candidate, scene.gates) for candidate in gates.find(view)]
     found += training.find(scene, job, (view.step,))
     return _settle(scene, job, [view.step], tested, found, records)
 
@@ -119,10 +121,10 @@ def _together(
     found: list[Candidate] = []
     for step in steps:
         view = scene.view(step)
-        tested += tests.find(view)
+        tested += [refine(candidate, scene.gates) for candidate in tests.find(view)]
         found += [*exceptions.find(view), *signatures.find(view), *limits.find(view)]
         found += [
-            gate
+            refine(gate, scene.gates)
             for gate in gates.find(view)
             if gate.comparison is not None and gate.comparison.strength >= 3 and _exit(view)
         ]
@@ -268,18 +270,19 @@ def _with_records(
     live: list[Candidate],
     rest: list[Candidate],
     records: Sequence[Candidate],
-    ends: Sequence[object],
+    ends: Sequence[Ended],
     steps: Sequence[Step],
 ) -> list[Candidate]:
     """The machine's record stands above what followed from it: a kill above lost connections, a broken device above errors of the device."""
     for record in records:
         if record.signature == "oom_killed":
-            applies = not live or (
-                live[0].strength <= Strength.GENERIC
-                and live[0].origin is not Origin.TEST
-                and distributed.died_by_kill(ends, steps)
-            )  # type: ignore[arg-type]
-            applies = applies or live[0].origin is Origin.CRASH
+            killed = distributed.died_by_kill(ends, steps)
+            own = (
+                bool(live)
+                and live[0].origin in (Origin.TEST, Origin.EXCEPTION)
+                and live[0].strength >= Strength.NAMED
+            )
+            applies = not live or live[0].origin is Origin.CRASH or (killed and not own)
         else:
             families = ("cuda", "distributed", "memory")
             applies = (

@@ -111,7 +111,9 @@ _TINY = re.compile(
 
 def subject_of(text: str, context: str = "") -> Subject:
     """What a check looks at, by the name that stands first in its sentence; `context` (a test's or step's name) where it has none."""
-    for part in (text, context):
+    path, _, name = context.rpartition("::")
+    for part in (text, name, path):
+        part = part.replace("_", " ")
         found = [
             (match.start(), order, subject)
             for order, (subject, pattern) in enumerate(_SUBJECTS)

@@ -65,14 +65,14 @@ def reports(lines: Sequence[Line]) -> list[Ended]:
             code = int(noticed["code"])
             found.append(Ended(int(noticed["local"]), code, _signal(code), line))
         elif srun := _SRUN.search(text):
-            code = int(srun["code"]) if srun["code"] else None
+            status = int(srun["code"]) if srun["code"] else None
             found.extend(
-                Ended(rank, code, None if code is not None else srun["how"], line, host=srun["host"])
+                Ended(rank, status, None if status is not None else srun["how"], line, host=srun["host"])
                 for rank in _tasks(srun["tasks"])
             )
         elif spawn := _SPAWN.search(text):
-            code = int(spawn["code"]) if spawn["code"] else None
-            found.append(Ended(int(spawn["rank"]), code, spawn["signal"] or _signal(code), line))
+            left = int(spawn["code"]) if spawn["code"] else None
+            found.append(Ended(int(spawn["rank"]), left, spawn["signal"] or _signal(left), line))
         elif mpi := _MPI.search(text):
             found.append(Ended(int(mpi["rank"]), -int(mpi["signal"]), _signal(-int(mpi["signal"])), line))
         index += 1

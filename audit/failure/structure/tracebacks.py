@@ -59,7 +59,9 @@ HEADER = re.compile(
 _FRAME = re.compile(
     r'[\s|]*File "(?P<path>[^"]{1,500})", line (?P<line>\d{1,7})(?:, in (?P<function>.{1,200}))?'
 )
-EXCEPTION = re.compile(r"(?P<kind>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Za-z_]\w{1,80})(?:: ?(?P<message>.*))?$")
+EXCEPTION = re.compile(
+    r"(?P<kind>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Za-z_]\w{1,80})(?:\((?P<inner>\w{1,80})\))?(?:: ?(?P<message>.*))?$"
+)
 NAMED = re.compile(
     r"(?P<kind>(?:[A-Za-z_]\w{0,60}\.){0,8}(?:[A-Z]\w{0,60}(?:Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|Expired)|(?:[a-z_]\w{0,40}\.){1,6}[A-Z]\w{1,60}|StopIteration|Empty|OutOfMemoryError))"
     r"(?::(?: (?P<message>.*))?|\s*)$"
@@ -102,6 +104,8 @@ def tracebacks(lines: Sequence[Line]) -> list[Traceback]:
         )
         if raised is not None:
             links.append(raised)
+            if (inner := _remote(lines, index, raised)) is not None:
+                links.append(inner)
         relation = Relation.FIRST
     if links:
         found.append(_closed(links, first, lines, len(lines)))
@@ -169,6 +173,26 @@ def _raised(lines: Sequence[Line], index: int, relation: Relation) -> tuple[Rais
                 return None, at
         at += 1
     return None, at
+
+
+def _remote(lines: Sequence[Line], index: int, raised: Raised) -> Raised | None:
+    """`RayTaskError(T): ray::task()` is followed by the task's frames without a header, and by `T: message`."""
+    outer = EXCEPTION.match(lines[index - 1].text.strip(" |"))
+    if outer is None or outer["inner"] is None:
+        return None
+    frames: list[Frame] = []
+    for line in lines[index : index + 200]:
+        if frame := _FRAME.match(line.text):
+            frames.append(Frame(frame["path"], int(frame["line"]), frame["function"] or ""))
+        elif (named := EXCEPTION.match(line.text.strip())) and named["kind"].rpartition(".")[2] == outer[
+            "inner"
+        ]:
+            return Raised(
+                named["kind"], (named["message"] or "").strip(), line, tuple(frames), Relation.QUOTED
+            )
+        elif HEADER.match(line.text):
+            return None
+    return None
 
 
 def _margin(text: str) -> int:
