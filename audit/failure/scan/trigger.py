@@ -44,13 +44,13 @@ def trigger(pattern: str) -> bytes:
 
 
 def literals(pattern: str) -> tuple[bytes, ...]:
-    """Texts one of which stands in every line that `pattern` matches, each at least three bytes.
+    """Texts one of which stands in every line that `pattern` matches, each at least two bytes.
 
     Raises UnsupportedPatternError where the pattern needs no such text: it would have to be tried on every line.
     """
     found = _required(_parsed(pattern))
-    if not found or min(map(len, found)) < 3:
-        raise UnsupportedPatternError("it needs no text of at least three characters")
+    if not found or min(map(len, found)) < 2:
+        raise UnsupportedPatternError("it needs no text of at least two characters")
     return tuple(sorted(found))
 
 
