@@ -44,7 +44,10 @@ class CheckText(msgspec.Struct, frozen=True):
 
 
 class Check:
-    """A check run in progress, or the reason why there is none (`trouble`, None where it is not wanted). Raises nothing."""
+    """A check run, or the reason why there is none (`trouble`, None where it is not wanted).
+
+    `url`: its page, "" for none. `refused`: how many annotations GitHub did not take. `is_complete`: whether it has its conclusion.
+    """
 
     def __init__(
         self,
@@ -60,6 +63,7 @@ class Check:
         self.url = url
         self.trouble = trouble
         self.refused = 0
+        self.is_complete = False
 
     @property
     def is_open(self) -> bool:
@@ -89,6 +93,7 @@ class Check:
                     "output": _output(text),
                 },
             )
+            self.is_complete = True
 
     def close(
         self, conclusion: Conclusion = Conclusion.CANCELLED, why: str = "The audit did not come to an end."
@@ -115,7 +120,6 @@ class Check:
                 sent += len(batch)
             except ApiError as error:
                 if error.kind is not Kind.INVALID:
-                    self.refused += len(annotations) - start
                     raise
                 self.refused += len(batch)  # one that GitHub does not take costs its batch; the others go on
 

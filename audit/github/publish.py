@@ -17,7 +17,7 @@ from audit.github.identity import Identity
 from audit.github.overriding import Drawing, read_overrides
 from audit.github.review import PERMISSION as REVIEW_PERMISSION
 from audit.github.review import suggest
-from audit.github.sticky import Commented, Outcome, room, write_comment
+from audit.github.sticky import Commented, Outcome, moved_on, room, write_comment
 from audit.report import comment, summary, trouble, view
 from audit.report.annotations import annotations, told
 from audit.report.fitting import utf8_bytes
@@ -46,6 +46,7 @@ class _Publication:
         self.troubles: list[Trouble] = []
         self.comment_url = ""
         self.review_url = ""
+        self.outdated: bool | None = None  # None: not looked yet
         if check is not None and check.trouble is not None:
             self.troubles.append(check.trouble)
 
@@ -152,9 +153,9 @@ def _check(work: _Publication, story: Story, drawing: Drawing) -> None:
         )
         conclusion = Conclusion.SUCCESS if story.gate.passed else Conclusion.FAILURE
         check.complete(work.client, conclusion, text, marks.shown)
-    if check.trouble is not None and check.trouble not in work.troubles:
+    if check.trouble is not None:
         work.troubles.append(check.trouble)
-    if check.refused:
+    elif check.refused and check.is_complete:
         why = (
             f"GitHub did not take {check.refused} of {len(marks.shown)} annotations; they are in the summary."
         )
@@ -189,6 +190,7 @@ def _comment(work: _Publication, draw: Callable[[int], str], create: bool) -> No
         body = draw(room(destination, comment.MAX_COMMENT))
         done = write_comment(work.client, work.identity, destination, body, create=create)
         work.comment_url = done.url
+        work.outdated = done.outcome is Outcome.OUTDATED
         work.effects.say(log_line(terminal(_told(done))))
 
 
@@ -209,6 +211,8 @@ def _suggestions(work: _Publication, story: Story) -> None:
     if not work.wishes.suggestions or work.destination.pull_number is None or not work.wishes.may_comment:
         return
     with work.attempt("the suggestions", REVIEW_PERMISSION):
+        if moved_on(work.client, work.destination) if work.outdated is None else work.outdated:
+            return
         done = suggest(work.client, work.identity, work.destination, story)
         work.review_url = done.url
         if done.written or done.resolved:

@@ -45,7 +45,7 @@ def write_comment(
     Nothing is written over what a newer run wrote, nor where the pull request has moved on to another commit: its own run speaks of that.
     """
     mark = mark_of(destination)
-    if _moved_on(client, destination):
+    if moved_on(client, destination):
         return Commented(Outcome.OUTDATED)
     existing = _ours(client, identity, destination)
     whole = f"{mark}\n{body}"
@@ -69,7 +69,7 @@ def write_comment(
     return Commented(Outcome.UPDATED, _page(changed) or _page(existing))
 
 
-def _moved_on(client: Client, destination: Destination) -> bool:
+def moved_on(client: Client, destination: Destination) -> bool:
     """Whether the pull request's head is another commit by now. Where it may not be read, the marks alone decide."""
     try:
         pull = client.get(f"/repos/{destination.repository}/pulls/{destination.pull_number}")
