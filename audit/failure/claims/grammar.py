@@ -34,7 +34,8 @@ _STABILITY: Final = re.compile(
     re.IGNORECASE,
 )
 _COMPLETION: Final = re.compile(
-    r"\b(?:finish(?:ed|es)?|complet(?:ed|es|e)|converged|ran to (?:the end|completion)|all (?:\d+ )?(?:seeds|runs|steps|epochs)|(?:\d+) ?(?:/|of) ?(?:\d+) (?:seeds|runs))\b",
+    r"\b(?:finish(?:ed|es)?|complet(?:ed|es|e)|converged|ran to (?:the end|completion)"
+    r"|all (?:\d+ )?(?:seeds|runs|steps|epochs)|(?:\d+) ?(?:/|of) ?(?:\d+) (?:seeds|runs))\b",
     re.IGNORECASE,
 )
 _SCALE: Final = re.compile(
@@ -57,7 +58,8 @@ _TESTS: Final = re.compile(
     re.IGNORECASE,
 )
 _DETERMINISM: Final = re.compile(
-    r"\b(?:bit[- ]?(?:wise[- ])?(?:identical|exact|equal|reproducible)|bitwise|deterministic|exactly (?:the )?same (?:loss|losses|values|curve)|reproducib\w+|identical losses)\b",
+    r"\b(?:bit[- ]?(?:wise[- ])?(?:identical|exact|equal|reproducible)|bitwise|deterministic"
+    r"|exactly (?:the )?same (?:loss|losses|values|curve)|reproducib\w+|identical losses)\b",
     re.IGNORECASE,
 )
 _ORIGIN: Final = re.compile(

@@ -3,5 +3,15 @@
 from audit.failure.gates.assertion import assertion_numbers
 from audit.failure.gates.evaluate import evaluate
 from audit.failure.gates.model import Assertion, GateOutcome, NotRun, Origin, Subject
+from audit.failure.gates.notrun import not_run
 
-__all__ = ["Assertion", "GateOutcome", "NotRun", "Origin", "Subject", "assertion_numbers", "evaluate"]
+__all__ = [
+    "Assertion",
+    "GateOutcome",
+    "NotRun",
+    "Origin",
+    "Subject",
+    "assertion_numbers",
+    "evaluate",
+    "not_run",
+]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from audit.failure.gates import flow
+from audit.failure.gates.budgets import budget_outcomes
 from audit.failure.gates.calc import Machine, OutOfBudgetError
 from audit.failure.gates.checkout import Checkout
 from audit.failure.gates.commands import Called, called
@@ -22,7 +23,7 @@ from audit.telemetry.model import Telemetry
 
 MAX_ENTRIES: Final = 400
 """Most tests and scripts evaluated for one verdict."""
-MAX_TOTAL_STEPS: Final = 800_000
+MAX_TOTAL_STEPS: Final = 400_000
 """Steps of all entries together: some seconds."""
 
 
@@ -44,6 +45,7 @@ def evaluate(repo: Snapshot | None, telemetry: Telemetry, reading: Reading | Non
         left -= machine.steps
         found += [Found(seen, entry) for seen in machine.seen]
     outcomes = outcomes_of(found, checkout, data, shown)
+    outcomes += budget_outcomes(checkout, calls, reading)
     outcomes += golden_outcomes(checkout, telemetry, data, outcomes)
     return sorted(outcomes, key=lambda o: (o.told is None, o.passed is not False, o.passed is None))
 

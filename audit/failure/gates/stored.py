@@ -13,7 +13,7 @@ from audit.failure.gates.subjects import subject_of
 from audit.telemetry.model import Format, Telemetry
 
 MAX_FILES: Final = 40
-_GOLDEN_FILE: Final = re.compile(r"(^|/)[^/]*(golden|expected|reference|baseline)[^/]*\.json$", re.IGNORECASE)
+GOLDEN_FILE: Final = re.compile(r"(^|/)[^/]*(golden|expected|reference|baseline)[^/]*\.json$", re.IGNORECASE)
 
 # Megatron-LM's functional tests: relative tolerance of the approximate check by metric; the reference value is the golden one.
 RTOL: Final = 0.05
@@ -45,7 +45,7 @@ def golden_outcomes(
 
 
 def _goldens(checkout: Checkout, telemetry: Telemetry) -> Iterator[tuple[str, str, Mapping[int, float]]]:
-    for path in [p for p in checkout.paths if _GOLDEN_FILE.search(p)][:MAX_FILES]:
+    for path in [p for p in checkout.paths if GOLDEN_FILE.search(p)][:MAX_FILES]:
         document = checkout.data(path)
         if isinstance(document, dict):
             yield from ((path, name, found) for name, found in _blocks(document))

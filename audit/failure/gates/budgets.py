@@ -1,0 +1,185 @@
+"""Gates that no Python comparison makes: coverage, time limits of steps and commands, benchmark comparisons, set by flags and configuration."""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from audit.documents.verdict import Fact, FactInput
+from audit.failure.gates.checkout import Checkout
+from audit.failure.gates.commands import Called, runs_pytest
+from audit.failure.gates.model import GateOutcome, Origin, Subject
+from audit.failure.model import Line, Reading
+
+_MISSED: Final = re.compile(
+    r"[Rr]equired test coverage of (?P<limit>\d+(?:\.\d+)?)% not reached\. Total coverage: (?P<actual>\d+(?:\.\d+)?)%"
+    r"|Coverage failure: total of (?P<actual2>\d+(?:\.\d+)?) is less than fail-under=(?P<limit2>\d+(?:\.\d+)?)"
+)
+_TOTAL: Final = re.compile(
+    r"^TOTAL\s+(?P<statements>\d{1,9})\s+(?P<missed>\d{1,9})(?:\s+\d{1,9}\s+\d{1,9})?\s+(?P<percent>\d{1,3}(?:\.\d+)?)%"
+)
+_BRANCHES: Final = re.compile(r"^TOTAL\s+\d{1,9}\s+\d{1,9}\s+\d{1,9}\s+\d{1,9}\s+\d")
+_SET: Final = re.compile(
+    r"(?:--cov-fail-under|--fail-under|fail_under|fail-under)[= \"']{1,4}(?P<n>\d{1,3}(?:\.\d+)?)"
+)
+_CONFIGS: Final = (
+    "pyproject.toml",
+    "setup.cfg",
+    ".coveragerc",
+    "pytest.ini",
+    "tox.ini",
+    "Makefile",
+    "noxfile.py",
+)
+
+_TIMEOUT: Final = re.compile(
+    r"^(?:g?timeout)\s+(?:(?:--?[a-z][\w-]*(?:[= ](?:\d+[smh]?|[A-Z]{3,8}))?)\s+){0,4}(?P<n>\d{1,6}(?:\.\d+)?)(?P<unit>[smhd]?)\s"
+)
+_SECONDS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_ENDED: Final = re.compile(
+    r"timeout: sending signal (?:TERM|KILL|INT) to command|exit (?:code|status):? 124\b|exceeded the maximum execution time of (?P<m>\d{1,5}) ?(?:minutes|m)\b"
+    r"|has timed out after (?P<m2>\d{1,5}) minutes|execution took longer than (?P<text>[\dhms]{2,12})"
+)
+_BENCHMARK: Final = re.compile(
+    r"--benchmark-compare-fail[= ](?P<rule>(?:min|max|mean|stddev|median):\d+(?:\.\d+)?%?)"
+)
+_REGRESSED: Final = re.compile(
+    r"Performance has regressed|- Field '(?P<field>\w+)' has failed (?P<kind>\w+): (?P<actual>[\d.]+) > (?P<limit>[\d.]+)"
+)
+
+
+def budget_outcomes(
+    checkout: Checkout, calls: Sequence[Called], reading: Reading | None
+) -> list[GateOutcome]:
+    """The budgets that the log shows to have been missed, with where they are set."""
+    lines = reading.lines if reading else ()
+    return [*_coverage(checkout, calls, lines), *_time(checkout, calls, lines), *_benchmarks(calls, lines)]
+
+
+# -- coverage --------------------------------------------------------------------------------------------------------
+
+
+def _coverage(checkout: Checkout, calls: Sequence[Called], lines: Sequence[Line]) -> Iterator[GateOutcome]:
+    total: re.Match[str] | None = None
+    at: Line | None = None
+    for line in lines:
+        text = line.text[:400]
+        if text.startswith("TOTAL") and (found := _TOTAL.match(text)) and not _BRANCHES.match(text):
+            total, at = found, line
+        missed = _MISSED.search(text) if "overage" in text else None
+        if missed is None:
+            continue
+        limit = float(missed["limit"] or missed["limit2"]) / 100
+        actual = float(missed["actual"] or missed["actual2"]) / 100
+        place = _where_set(checkout, calls)
+        exact, facts = _exact(total, at, actual, limit, f"{place[0]}:{place[1]}")
+        yield GateOutcome(
+            name=f"coverage >= {limit:.6g}", path=place[0], line=place[1], symbol="fail-under", rule=f"coverage >= {limit:.6g}",
+            subject=Subject.POLICY, passed=False, metric="coverage", operator=">=", actual=exact, limit=limit,
+            margin=(exact - limit) / limit if limit else None, origins=(Origin("stored", "fail-under", place[0]),),
+            told=(line.source, line.number), facts=tuple(facts),
+        )  # fmt: skip
+        return
+
+
+def _exact(
+    total: "re.Match[str] | None", at: Line | None, actual: float, limit: float, place: str
+) -> tuple[float, list[Fact]]:
+    """The coverage from the counts of the report's last row, where they agree with what is printed."""
+    bound = FactInput("limit", limit, place)
+    if total is None or at is None or not int(total["statements"]):
+        return actual, [
+            Fact("coverage", actual, formula="as printed"),
+            Fact("coverage_shortfall", limit - actual, formula="limit - coverage", inputs=(bound,)),
+        ]
+    statements, missed = int(total["statements"]), int(total["missed"])
+    exact = 1 - missed / statements
+    if abs(exact - actual) > 0.006:  # branches count too, or another report's row
+        exact = actual
+    inputs = (
+        FactInput("statements", statements, f"{at.source}:{at.number}"),
+        FactInput("missed", missed, f"{at.source}:{at.number}"),
+    )
+    needed = max(0, math.ceil(limit * statements - 1e-9) - (statements - missed))
+    return exact, [
+        Fact("coverage", exact, formula="1 - missed / statements", inputs=inputs),
+        Fact("coverage_shortfall", limit - exact, formula="limit - coverage", inputs=(*inputs, bound)),
+        Fact(
+            "statements_to_cover",
+            needed,
+            formula="ceil(limit * statements) - covered",
+            inputs=(*inputs, bound),
+        ),
+    ]
+
+
+def _where_set(checkout: Checkout, calls: Sequence[Called]) -> tuple[str, int]:
+    for call in calls:
+        if (runs_pytest(call) or "coverage" in call.command.text) and _SET.search(call.command.text):
+            return call.path, call.line
+    for path in _CONFIGS:
+        for number, line in enumerate((checkout.text(path) or "").split("\n"), 1):
+            if _SET.search(line[:2_000]):
+                return path, number
+    return "", 0
+
+
+# -- time ------------------------------------------------------------------------------------------------------------
+
+
+def _time(checkout: Checkout, calls: Sequence[Called], lines: Sequence[Line]) -> Iterator[GateOutcome]:
+    ended = next(((line, found) for line in lines if (found := _ENDED.search(line.text[:600]))), None)
+    if ended is None:
+        return
+    line, found = ended
+    minutes = found["m"] or found["m2"]
+    limit, path, number = _limit_set(checkout, calls, float(minutes) * 60 if minutes else None)
+    if limit is None:
+        return
+    yield GateOutcome(
+        name=f"time limit of {limit:g} s", path=path, line=number, symbol="timeout", rule=f"duration <= {limit:g} s", subject=Subject.PERFORMANCE,
+        passed=False, metric="duration", operator="<=", limit=limit, origins=(Origin("argument", "timeout", f"{path}:{number}"),),
+        told=(line.source, line.number), facts=(Fact("time_limit_s", limit, "s", "limit as set", (FactInput("limit", limit, f"{path}:{number}"),)),),
+        why="how long it would have taken is not measured",
+    )  # fmt: skip
+
+
+def _limit_set(
+    checkout: Checkout, calls: Sequence[Called], told: float | None
+) -> tuple[float | None, str, int]:
+    """(seconds, path, line): a `timeout N` command where only one is set, or `timeout-minutes` with the minutes that the log names."""
+    if told is not None:
+        for path in [p for p in checkout.paths if p.startswith(".github/workflows/")]:
+            for key, (value, line) in checkout.settings(path).items():
+                if key.endswith("timeout-minutes") and value.isdigit() and float(value) * 60 == told:
+                    return told, path, line
+        return told, "", 0
+    found = {(seconds, c.path, c.line) for c in calls if (seconds := _seconds(c.command.text)) is not None}
+    return found.pop() if len(found) == 1 else (None, "", 0)
+
+
+def _seconds(command: str) -> float | None:
+    match = _TIMEOUT.match(command)
+    return float(match["n"]) * _SECONDS[match["unit"]] if match else None
+
+
+# -- benchmarks ------------------------------------------------------------------------------------------------------
+
+
+def _benchmarks(calls: Sequence[Called], lines: Sequence[Line]) -> Iterator[GateOutcome]:
+    """pytest-benchmark's comparison with a stored run."""
+    setting = next(((c, m) for c in calls if (m := _BENCHMARK.search(c.command.text))), None)
+    for line in lines:
+        found = _REGRESSED.search(line.text[:600])
+        if found is None or found["field"] is None:
+            continue
+        actual, limit = float(found["actual"].rstrip(".") or 0), float(found["limit"].rstrip(".") or 0)
+        path, number = (setting[0].path, setting[0].line) if setting else ("", 0)
+        rule = setting[1]["rule"] if setting else f"{found['field']} <= {limit:g}"
+        yield GateOutcome(
+            name=f"benchmark {found['field']}", path=path, line=number, symbol="--benchmark-compare-fail", rule=rule, subject=Subject.PERFORMANCE,
+            passed=False, metric=f"benchmark {found['field']}", operator="<=", actual=actual, limit=limit,
+            margin=(limit - actual) / limit if limit else None, derived=True, told=(line.source, line.number),
+            facts=(Fact("benchmark_change", actual, formula="as the comparison prints it"), Fact("benchmark_limit", limit, formula=rule)),
+        )  # fmt: skip
+        return
