@@ -42,7 +42,7 @@ def _single(name: str, fits: Callable[[Artifact], bool], read: Callable[[Group],
 
 READERS: tuple[Reader, ...] = (
     Reader("TensorBoard event files", tensorboard.group, tensorboard.read),
-    _single("W&B offline run", wandb.is_run, wandb.read),
+    Reader("W&B offline run", wandb.group, wandb.read),
     _single("MLflow SQLite store", mlflow.is_database, mlflow.read_database),
     Reader("MLflow file store", mlflow.group_store, mlflow.read_store),
     _single("Parquet", parquet.is_parquet, parquet.read),

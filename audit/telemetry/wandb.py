@@ -36,6 +36,23 @@ def is_run(artifact: Artifact) -> bool:
     return artifact.head.startswith(_IDENT)
 
 
+def group(artifacts: Sequence[Artifact]) -> list[tuple[Artifact, ...]]:
+    """Each log with what the client keeps beside it (`files/`, `logs/`): environment, debug logs and a summary that the log
+    holds too.
+    """
+    runs = {artifact.folder: [artifact] for artifact in artifacts if is_run(artifact)}
+    for artifact in artifacts:
+        for part in ("files", "logs"):
+            folder, found, _ = artifact.name.partition(f"/{part}/")
+            if found and folder in runs:
+                runs[folder].append(artifact)
+                break
+    alone = [
+        (artifact,) for artifact in artifacts if is_run(artifact) and runs[artifact.folder][0] is not artifact
+    ]
+    return [tuple(files) for files in runs.values()] + alone
+
+
 def read(files: Sequence[Artifact]) -> Telemetry:
     """The run in one log; a damaged or unfinished log is read as far as it goes."""
     artifact = files[0]
@@ -53,7 +70,7 @@ def read(files: Sequence[Artifact]) -> Telemetry:
     return Telemetry(
         series=reading.collector.series(),
         runs=(reading.run(),),
-        files=(artifact.name,),
+        files=tuple(file.name for file in files),
         gaps=(Gap(artifact.name, "; ".join(problems)),) if problems else (),
     )
 
