@@ -11,7 +11,7 @@ import jsonschema_rs
 from graphql import GraphQLSchema
 
 from .graphql import load_schema
-from .spec import REST, Member, Schemas, load
+from .spec import GRAPHQL, REST, Member, Schemas, fetched, load
 
 # Statuses that GitHub gives anywhere, whether or not an endpoint's description lists them.
 _ANYWHERE = frozenset(
@@ -137,12 +137,13 @@ class Contract:
     def __init__(self, member: Member = REST) -> None:
         """Raises SpecUnavailableError."""
         self._description = load(member)
+        self._sdl = fetched(GRAPHQL)
         self._operations: dict[tuple[str, str], Operation] = {}
 
     @cached_property
     def graphql(self) -> GraphQLSchema:
-        """Read on first use. Raises SpecUnavailableError."""
-        return load_schema()
+        """Parsed on first use: it takes most of a second."""
+        return load_schema(self._sdl)
 
     def operation(self, method: str, template: str) -> Operation:
         """Raises KeyError where GitHub has no such endpoint."""

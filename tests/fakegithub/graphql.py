@@ -15,7 +15,6 @@ from graphql import (
 )
 
 from .routing import Answer, Call
-from .spec import GRAPHQL, fetched
 from .world import Comment, Pull, Repository, ReviewComment, Token
 
 Node = dict[str, Any]
@@ -23,9 +22,9 @@ _MOST = 100
 _FORBIDDEN = "Resource not accessible by integration"
 
 
-def load_schema() -> GraphQLSchema:
-    """GitHub's schema. Raises SpecUnavailableError."""
-    document = parse(fetched(GRAPHQL).decode(), no_location=True)
+def load_schema(sdl: bytes) -> GraphQLSchema:
+    """GitHub's schema."""
+    document = parse(sdl.decode(), no_location=True)
     return build_ast_schema(document, assume_valid=True, assume_valid_sdl=True)
 
 
