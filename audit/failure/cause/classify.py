@@ -40,22 +40,6 @@ STRUCTURAL = frozenset(
     }
 )
 """Signatures that say that something failed, in a form that many failures share."""
-GATES = frozenset(
-    {
-        "throughput_gate",
-        "accuracy_below_threshold",
-        "performance_gate",
-        "memory_gate",
-        "parity_gate",
-        "numpy_not_close",
-        "arrays_not_equal",
-        "chex_assertion",
-        "golden_value_mismatch",
-        "mismatched_elements",
-        "greatest_difference",
-    }
-)
-"""Signatures of checks on numbers: what the number is of decides."""
 _ORDER = {"root": 0, "confirming": 1, "cascade": 2}
 
 _INFRA = frozenset(
@@ -134,6 +118,11 @@ _OS_CODES |= {
 _ERRNO = re.compile(r"\[Errno (\d{1,3})\]")
 
 
+def states_a_check(hit: Hit) -> bool:
+    """Whether a signature is of a check on numbers: what the number is of decides its category."""
+    return hit.signature.family == "numeric" and hit.signature.category in ("by_context", "metric_policy")
+
+
 def best_hit(hits: Sequence[Hit]) -> Hit | None:
     """The hit that says most: known roots first, of them one that decides a category, then in the catalogue's order."""
     named = [hit for hit in hits if hit.signature.id not in STRUCTURAL and hit.signature.role in _ORDER]
@@ -155,7 +144,7 @@ def judge(
     if (
         hit is not None
         and hit.signature.role == "root"
-        and hit.signature.id not in GATES
+        and not states_a_check(hit)
         and hit.signature.category != "by_context"
     ):
         return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit, sure=True)

@@ -2,10 +2,13 @@
 
 import re
 
+import msgspec
+
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
-from audit.failure.cause.classify import GATES, STRUCTURAL
+from audit.failure.cause.classify import STRUCTURAL, judge, states_a_check
 from audit.failure.cause.scene import StepView, category_of, stream_of
 from audit.failure.model import Hit, Kind, Line
+from audit.failure.structure.tracebacks import NAMED
 
 ENVIRONMENT = frozenset(
     {"network", "hub", "git", "storage", "cloud", "filesystem", "packaging", "containers"}
@@ -35,6 +38,9 @@ def find(view: StepView) -> list[Candidate]:
             continue
         if any(low <= line.number < high and source == line.source for low, high, source in inside):
             continue
+        if hit.signature.id == "nccl_last_error" and (told := _next(view, line)) is not None:
+            hit = msgspec.structs.replace(hit, line=told)
+            line = told
         key = hit.signature.name
         if key in first:
             first[key] = _again(first[key], view, line)
@@ -43,11 +49,27 @@ def find(view: StepView) -> list[Candidate]:
     return list(first.values())
 
 
+def _next(view: StepView, line: Line) -> Line | None:
+    """The line after one that only announces it (`Last error:`)."""
+    if not line.text.strip().endswith(":"):
+        return None
+    return next(
+        (
+            other
+            for other in view.streams[stream_of(line)]
+            if other.number > line.number and other.text.strip()
+        ),
+        None,
+    )
+
+
 def _eligible(hit: Hit) -> bool:
     signature = hit.signature
     if signature.role not in ("root", "confirming", "cascade") or signature.family in _TRAINING:
         return False
-    if signature.id in STRUCTURAL or signature.id in GATES or signature.family in ("tests", "policy_text"):
+    if states_a_check(hit):
+        return False  # what a check looks at and by how much it was missed is asked by `gates`
+    if signature.id in STRUCTURAL or signature.family == "tests":
         return signature.id in ("no_tests_ran", "pytest_usage_error", "bazel_timeout", "failed_consistently")
     return not hit.line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.DUMP}
 
@@ -65,10 +87,24 @@ def _candidate(view: StepView, hit: Hit) -> Candidate:
     outcome = Outcome.PROGRESSED if view.alive_after(line) else Outcome.TERMINAL
     if warns(line):
         outcome = Outcome.RECOVERED if outcome is Outcome.PROGRESSED else Outcome.UNRESOLVED
+    category = category_of(hit.signature.category)
+    if category is None and strength is Strength.NAMED:
+        named = NAMED.match(line.text.strip())
+        category = (
+            judge(
+                named["kind"] if named else "",
+                (named["message"] or "") if named else line.text,
+                (),
+                context=view.step.command,
+            ).category
+            if named
+            else None
+        )
+        strength = Strength.NAMED if category is not None else Strength.CONFIRMING
     return Candidate(
         line,
         hit.signature.name,
-        category_of(hit.signature.category),
+        category,
         strength,
         Origin.SIGNATURE,
         view.step,
@@ -82,8 +118,6 @@ def _candidate(view: StepView, hit: Hit) -> Candidate:
 
 def _again(before: Candidate, view: StepView, line: Line) -> Candidate:
     """The same signature once more: counted; where the first was survived and this one was not, this one stands."""
-    import msgspec
-
     if (
         before.outcome in (Outcome.PROGRESSED, Outcome.RECOVERED)
         and not view.alive_after(line)

@@ -28,8 +28,10 @@ def find(view: StepView) -> list[Candidate]:
     for session in view.sessions:
         if session.failed:
             found.extend(_session(view, session))
-        elif session.coverage is not None and not session.failed:
+        elif session.coverage is not None:
             found.append(_coverage(view, session.coverage))
+        elif session.summary is not None and _ran_nothing(session):
+            found.append(_nothing(view, session.summary))
     return found or _unittest(view)
 
 
@@ -224,6 +226,26 @@ def _coverage(view: StepView, line: Line) -> Candidate:
         sure=True,
         failing=("coverage",),
         why="All tests passed; only the share of lines that they run is below the limit.",
+    )
+
+
+def _ran_nothing(session: Session) -> bool:
+    """Whether not one test was run: none collected, or all skipped or deselected."""
+    ran = ("passed", "failed", "errors", "xfailed", "xpassed")
+    return not any(session.counts.get(word) for word in ran)
+
+
+def _nothing(view: StepView, line: Line) -> Candidate:
+    return Candidate(
+        line,
+        "gate_did_not_run",
+        Category.METRIC_POLICY,
+        Strength.NAMED,
+        Origin.GATE,
+        view.step,
+        sure=True,
+        failing=(view.step.name or view.step.command,),
+        why="Not one test ran, so nothing was checked.",
     )
 
 
