@@ -23,9 +23,10 @@ from audit.documents.finding import Finding, Severity
 from audit.documents.report import Analysis, Coverage, Patterns, Profiles, Quality
 from audit.documents.rule import RuleText
 from audit.documents.signals import Signals
+from audit.engine.neighbour import InDoubt, Neighbour, changed, moved, moves
 from audit.facts.cache import FactCache
 from audit.facts.model import DocsFacts, FileFacts
-from audit.source.snapshot import Snapshot
+from audit.source.snapshot import Entry, Snapshot
 
 if TYPE_CHECKING:  # the rules are imported only where they run
     from audit.profiles.definitions import Profile
@@ -71,18 +72,99 @@ class Inquiry(msgspec.Struct, frozen=True):
 
 def assess(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Assessment:
     """The assessment of `snapshot`, from the cache where it is known."""
-    key = _key(snapshot, inquiry) if kept else b""
-    if kept and (value := kept.get_many([key], "derived").get(key)):
-        try:
-            return msgspec.msgpack.decode(value, type=Assessment)
-        except msgspec.MsgspecError:
-            pass  # a damaged row costs the work once more
-    assessment = _made(snapshot, inquiry, kept)
-    if kept:
-        # A file name that is not UTF-8 in a finding cannot be written: such a tree is assessed anew each time.
+    if kept is None:
+        return _made(snapshot, inquiry, None)
+    key = _key(snapshot, inquiry)
+    if (known := _known(kept, key)) is not None:
+        return known
+    assessment = _from_neighbour(snapshot, inquiry, kept) or _made(snapshot, inquiry, kept)
+    rows = ((key, assessment), (_last(snapshot, inquiry), Neighbour.of(snapshot, key)))
+    for row, value in rows:
+        # A file name that is not UTF-8 cannot be written: with one in a finding, the tree is assessed anew each time.
         with contextlib.suppress(UnicodeEncodeError):
-            kept.put_many([(key, msgspec.msgpack.encode(assessment))], inquiry.now, "derived")
+            kept.put_many([(row, msgspec.msgpack.encode(value))], inquiry.now, "derived")
     return assessment
+
+
+def _known(kept: FactCache, key: bytes) -> Assessment | None:
+    value = kept.get_many([key], "derived").get(key)
+    if value is not None:
+        with contextlib.suppress(msgspec.MsgspecError):  # a damaged row costs the work once more
+            return msgspec.msgpack.decode(value, type=Assessment)
+    return None
+
+
+def _last(snapshot: Snapshot, inquiry: Inquiry) -> bytes:
+    """The key of what was assessed last under this repository's name, and asked the same."""
+    digest = hashlib.sha256(b"last" + program_digest())
+    digest.update(
+        repr((snapshot.repository, inquiry.level, inquiry.profiles)).encode("utf-8", "surrogateescape")
+    )
+    return digest.digest()
+
+
+def _from_neighbour(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache) -> Assessment | None:
+    """The assessment of the tree that was assessed last, where this one says the same; None where it does not, or that cannot be told."""
+    value = kept.get_many([last := _last(snapshot, inquiry)], "derived").get(last)
+    if value is None:
+        return None
+    try:
+        before = msgspec.msgpack.decode(value, type=Neighbour)
+    except msgspec.MsgspecError:
+        return None
+    pairs = changed(before, snapshot)
+    assessment = _known(kept, before.assessment) if pairs is not None else None
+    if assessment is None or pairs is None:
+        return None
+    facts = _facts_of(snapshot, pairs, inquiry, kept)
+    try:
+        assessment = moved(assessment, moves(facts)) if facts is not None else None
+    except InDoubt:
+        return None
+    return assessment and _with_git(_with_notes(assessment, before, snapshot), snapshot, inquiry)
+
+
+def _facts_of(
+    snapshot: Snapshot, pairs: Sequence[tuple[Entry, Entry]], inquiry: Inquiry, kept: FactCache
+) -> dict[str, tuple[FileFacts, FileFacts]] | None:
+    """Old and new facts of the files that changed, by path; None where the old ones are not known any more."""
+    from audit.facts.collect import collect, known_facts
+
+    old = known_facts([old for old, _ in pairs], kept)
+    if len(old) < len(pairs):
+        return None
+    part = msgspec.structs.replace(snapshot, entries=tuple(new for _, new in pairs))
+    new = collect(part, jobs=1, cache=kept, now=inquiry.now).facts
+    return {path: (old[path], new[path]) for path in old} if old.keys() == new.keys() else None
+
+
+def _with_notes(assessment: Assessment, before: Neighbour, snapshot: Snapshot) -> Assessment:
+    """The assessment with what is said of this snapshot as a whole; its own notes come behind those of the snapshot."""
+    from audit.safety.redact import redacted
+
+    own = assessment.coverage.notes[len(before.notes) :]
+    coverage = msgspec.structs.replace(assessment.coverage, notes=(*redacted(snapshot.notes), *own))
+    return msgspec.structs.replace(assessment, coverage=coverage)
+
+
+def _with_git(assessment: Assessment, snapshot: Snapshot, inquiry: Inquiry) -> Assessment:
+    """The assessment with the rules about the state of Git asked anew."""
+    from audit.facts.collect import Collection
+    from audit.rules import catalogue
+    from audit.rules.rule import Context
+    from audit.safety.redact import redacted
+    from audit.signals.repository import Repository
+    from audit.signals.training_path import TrainingPath
+
+    resolved = _resolved(inquiry.profiles)
+    rules = [
+        _raised(rule, resolved) for rule in catalogue.RULES if rule.of_git and rule.level <= inquiry.level
+    ]
+    repository = Repository(snapshot, Collection({}, {}, ()))
+    asked = catalogue.run(Context(repository, TrainingPath(repository), assessment.signals), rules)
+    names = {rule.id for rule in rules}
+    others = [finding for finding in assessment.findings if finding.rule not in names]
+    return msgspec.structs.replace(assessment, findings=catalogue.ordered([*others, *redacted(asked)]))
 
 
 def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Assessment:

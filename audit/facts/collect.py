@@ -71,6 +71,13 @@ def collect(
     return Collection(facts, kinds, tuple(sorted(skipped)))
 
 
+def known_facts(entries: Iterable[Entry], cache: FactCache) -> dict[str, FileFacts]:
+    """The facts of those of these files that the cache has, by path."""
+    items = [(entry, kind_of(entry.path)) for entry in entries]
+    known = _from_cache(items, cache)
+    return {entry.path: known[key] for entry, kind in items if (key := _key(entry, kind)) in known}
+
+
 class _Keeper:
     """Hands facts to the cache in batches: a killed run loses the last one at most."""
 

@@ -52,6 +52,11 @@ def run(context: Context, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
     findings: list[Finding] = []
     for each in rules:
         findings += _findings(each, _outcomes(each, context))
+    return ordered(findings)
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The worst first, then by rule, path and line."""
     return tuple(sorted(findings, key=_order))
 
 

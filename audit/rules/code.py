@@ -217,6 +217,7 @@ RULES = (
         "A clone of a repository.",
         "An unpacked folder.",
         git_repository,
+        of_git=True,
     ),
     Rule(
         "code.commit",
@@ -229,6 +230,7 @@ RULES = (
         "HEAD is at a commit.",
         "`git init` without a commit.",
         commit,
+        of_git=True,
     ),
     Rule(
         "code.clean_tree",
@@ -241,6 +243,7 @@ RULES = (
         "`git status` lists no changed file.",
         "train.py was edited after the last commit.",
         clean_tree,
+        of_git=True,
     ),
     Rule(
         "code.untracked_files",
@@ -253,6 +256,7 @@ RULES = (
         "Every file is tracked or ignored.",
         "utils/new_loss.py is imported but was never added.",
         untracked_files,
+        of_git=True,
     ),
     Rule(
         "code.submodules_initialized",
@@ -265,6 +269,7 @@ RULES = (
         "third_party/lib holds its files.",
         "third_party/lib is an empty folder.",
         submodules_initialized,
+        of_git=True,
     ),
     Rule(
         "code.remote_recorded",
@@ -277,6 +282,7 @@ RULES = (
         "`git remote get-url origin` prints an address.",
         "The repository has no remote.",
         remote_recorded,
+        of_git=True,
     ),
     Rule(
         "code.large_files",
@@ -289,6 +295,7 @@ RULES = (
         "Weights are downloaded from a release with a checksum.",
         "model.pt with 80 MiB is committed.",
         large_files,
+        of_git=True,
     ),
     Rule(
         "code.lfs_pointers",

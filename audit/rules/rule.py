@@ -40,6 +40,7 @@ class Rule(msgspec.Struct, frozen=True):
     `id`: "category.name". `why`: what goes wrong when it fails. `fix`: the mend in general. `dimension`: one of the report's eight dimensions,
     "" for a rule that costs no points; `points` (0 to 10) lost in it when the rule fails at its own severity. `passing`, `failing`: short examples.
     `security_severity`: 0.0 to 10.0 for code scanning, 0 for a rule that is not about security. `level`: 0 works without a manifest.
+    `of_git`: it looks at the state of Git alone, at no file's content.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Rule(msgspec.Struct, frozen=True):
     check: Callable[[Context], Iterable[Outcome]]
     level: int = 0
     security_severity: float = 0.0
+    of_git: bool = False
 
     @property
     def category(self) -> str:

@@ -135,7 +135,7 @@ def _parts_of(path: TrainingPath, file: str, call: Call, value: str) -> Iterator
 
 
 def _parts_of_assign(assign: Assign, value: str, call: Call) -> Iterator[str]:
-    if assign.target == value and assign.value.startswith("{") and abs(assign.line - call.line) < 400:
+    if assign.target == value and assign.value.startswith("{"):
         yield from _parts_of_dict(assign.value)
     elif assign.target.startswith(value + "["):
         key = assign.target[len(value) + 1 : -1].strip("'\"")

@@ -39,7 +39,7 @@ def extract(source: str) -> Extracted:
         from audit.facts.python.tolerant import extract_tolerantly
 
         return extract_tolerantly(source, "nested too deeply")
-    facts = walk.facts(tree, source, ignores(source))
+    facts = walk.facts(tree, ignores(source))
     full = len(walk.calls) >= MAX_RECORDS or len(walk.texts) >= MAX_RECORDS
     return Extracted(facts, f"only the first {MAX_RECORDS} calls and strings were kept" if full else "")
 

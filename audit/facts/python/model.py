@@ -107,14 +107,11 @@ class PythonFacts(msgspec.Struct, frozen=True, tag="python"):
     `attributes`: attribute names and string subscripts that are read anywhere, sorted ("seed" for `args.seed` and `cfg["seed"]`).
     `ignores`: the inline `# ml-audit: ignore[rule] reason` comments.
     `statements`: how many top-level statements run code (neither imports, definitions, assignments of constants nor docstrings).
-    `lines`: number of lines. `docstring`: first 200 characters.
     """
 
     parser: str = "ast"
     why: str = ""
-    lines: int = 0
     statements: int = 0
-    docstring: str = ""
     imports: tuple[Import, ...] = ()
     scopes: tuple[Scope, ...] = ()
     calls: tuple[Call, ...] = ()

@@ -41,7 +41,6 @@ def extract_tolerantly(source: str, why: str) -> Extracted:
     facts = PythonFacts(
         parser="tree_sitter",
         why=why,
-        lines=source.count("\n") + 1,
         statements=1,
         imports=tuple(reader.imports),
         scopes=tuple(

@@ -107,11 +107,9 @@ class Walk:
             node, env, within = stack.pop()
             dispatch.get(type(node), generic)(self, node, env, within)
 
-    def facts(self, tree: ast.Module, source: str, ignores: tuple[Ignore, ...]) -> PythonFacts:
+    def facts(self, tree: ast.Module, ignores: tuple[Ignore, ...]) -> PythonFacts:
         return PythonFacts(
-            lines=source.count("\n") + 1,
             statements=sum(1 for node in tree.body if runs_code(node)),
-            docstring=(ast.get_docstring(tree, clean=False) or "")[:200],
             imports=tuple(self.imports),
             scopes=self.frozen_scopes(),
             calls=tuple(sorted(self.calls, key=_line)),
