@@ -1,0 +1,147 @@
+"""The whole action while GitHub fails: its exit code is the gate's, and the run's outputs and documents are there."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from audit.action.run import run
+from audit.github.destination import Effects
+from tests.action.payloads import REPOSITORY
+from tests.action.world import Origin, checkout, origin, read_outputs, shown, variables
+from tests.fakegithub import FakeGitHub, faults
+from tests.fakegithub.faults import Fault, Moment
+from tests.github_runner import commands
+
+FAULTS = (
+    faults.UNAUTHORIZED,
+    faults.FORBIDDEN,
+    faults.primary_limit(1800),
+    faults.secondary_limit(60),
+    faults.secondary_limit(None),
+    faults.NOT_FOUND,
+    faults.CONFLICT,
+    faults.GONE,
+    faults.UNPROCESSABLE,
+    faults.too_many(None),
+    faults.SERVER_ERROR,
+    faults.BAD_GATEWAY_AFTER_COMMIT,
+    faults.CUT,
+    faults.CUT_AFTER_COMMIT,
+    faults.NOT_JSON,
+    faults.redirect(),
+    faults.slow(60, Moment.BEFORE),
+    faults.slow(60, Moment.AFTER),
+)
+CHANNELS = {"comment": ("POST", "/issues/42/comments$"), "check run": ("*", "/check-runs")}
+
+
+@dataclass
+class Clock:
+    """Seconds that only sleeping spends, and the lines of the step's log."""
+
+    seconds: float = 0.0
+    said: list[str] = field(default_factory=list)
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+    def effects(self) -> Effects:
+        return Effects(
+            now=lambda: self.seconds,
+            sleep=self.sleep,
+            say=self.said.append,
+            wall=lambda: 1_800_000_000.0 + self.seconds,
+            timeout=0.15,
+        )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Origin:
+    return origin(tmp_path_factory.mktemp("origin"))
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory, made: Origin) -> Path:
+    """A checkout with its whole history, so that Git needs nobody; audits leave it as it is."""
+    return checkout(tmp_path_factory.mktemp("runner") / "w", str(made.folder), made.merge, depth=None)
+
+
+@dataclass
+class World:
+    """One run of the action in this process."""
+
+    github: FakeGitHub
+    environ: dict[str, str]
+    clock: Clock
+
+    def run(self, **inputs: str) -> int:
+        given = {f"INPUT_{name.upper().replace('_', '-')}": value for name, value in inputs.items()}
+        return run({**self.environ, **given}, self.clock.effects())
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        return read_outputs(Path(self.environ["GITHUB_OUTPUT"]).read_text("utf-8"))
+
+    def warnings(self) -> list[str]:
+        return [one.data for one in commands("\n".join(self.clock.said)) if one.name == "warning"]
+
+
+@pytest.fixture
+def world(
+    github_server: FakeGitHub, made: Origin, workspace: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
+    shown(github_server, made)
+    clock = Clock()
+    github_server.world.clock = lambda: 1_800_000_000.0 + clock.seconds
+    environ = variables("pull_request_own", workspace, "https://github.com", github_server, made)
+    cache = str(tmp_path_factory.getbasetemp() / "facts")
+    environ |= {"INPUT_GITHUB-TOKEN": github_server.tokens.write, "ML_AUDIT_CACHE_DIR": cache}
+    yield World(github_server, environ, clock)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+@pytest.mark.parametrize(("fail_on", "code"), [("info", 1), ("never", 0)])
+def test_nothing_of_github_works(world: World, fault: Fault, fail_on: str, code: int) -> None:
+    world.github.fault("*", "/", fault)
+    assert world.run(fail_on=fail_on) == code
+    assert world.outputs["conclusion"] == ("failure" if code else "success")
+    assert world.outputs["report-json"]
+    assert world.warnings()
+    there = world.github.world.repositories[REPOSITORY]
+    assert len(there.comments) <= 1
+    assert len(there.check_runs) <= 1
+    assert world.clock.seconds < 240
+    assert world.github.tokens.write not in "\n".join(world.clock.said)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_one_channel_fails(world: World, fault: Fault, channel: str) -> None:
+    world.github.fault(*CHANNELS[channel], fault)
+    assert world.run(fail_on="info") == 1
+    there = world.github.world.repositories[REPOSITORY]
+    assert len(there.comments) <= 1
+    assert len(there.check_runs) <= 1
+    if channel == "comment":
+        [check] = there.check_runs.values()
+        assert (check.status, check.conclusion) == ("completed", "failure")
+    else:
+        assert len(there.comments) == 1
+    assert len(world.warnings()) <= 1
+    assert world.clock.seconds < 240
+
+
+@pytest.mark.parametrize("when", [0, 1, 2, 3, 4, 5, 6, 7])
+def test_the_token_expires_on_the_way(world: World, when: int) -> None:
+    world.github.fault("*", "/", faults.UNAUTHORIZED, skip=when)
+    assert world.run(fail_on="info") == 1
+    for warning in world.warnings():
+        assert "401" in warning
+
+
+def test_without_any_fault(world: World) -> None:
+    assert world.run(fail_on="info") == 1
+    assert world.warnings() == []
+    assert world.clock.seconds == 0
