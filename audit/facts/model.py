@@ -8,7 +8,8 @@ from audit.facts.python.model import Ignore, PythonFacts
 class Requirement(msgspec.Struct, frozen=True, array_like=True):
     """One declared dependency. `name` is normalised (PEP 503); `specifier` as written ("" for none); `exact`: `==` one version without a
     wildcard, a wheel URL, or a VCS commit. `url`: direct reference or VCS address; `commit` the 40-hex revision in it.
-    `group`: "" for the main list, else the extra or dependency group ("dev"). `source`: "pip", "conda", "poetry", "docker", "readme" …"""
+    `group`: "" for the main list, else the extra or dependency group ("dev"). `source`: "pip", "conda", "poetry", "docker", "readme" …
+    `text`: the line as it stands in a requirements file, "" where the requirement is exact already or is not one whole line."""
 
     name: str
     specifier: str
@@ -21,6 +22,7 @@ class Requirement(msgspec.Struct, frozen=True, array_like=True):
     hashed: bool = False
     editable: bool = False
     source: str = "pip"
+    text: str = ""
 
 
 class DependencyFacts(msgspec.Struct, frozen=True, tag="dependencies"):

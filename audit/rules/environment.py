@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from audit.documents.finding import Severity
+from audit.documents.finding import Fix, Severity
 from audit.documents.place import Place
 from audit.facts.classify import is_docs_path, is_example_path, is_test_path
 from audit.facts.kinds import Kind
@@ -23,6 +23,7 @@ from audit.rules.imports import (
     outside_imports,
     own_projects,
 )
+from audit.rules.pinning import Resolutions, pin_edits
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, passed
 from audit.rules.sources import declared_twice, invalid_lines, package_index, vcs_commit
 from audit.rules.undeclared import undeclared
@@ -93,6 +94,7 @@ def critical_pinned(context: Context) -> Iterable[Outcome]:
         yield not_applicable("No package that the numbers depend on is declared or imported.")
         return
     stated = by_name(declarations(context.repository))
+    resolved = Resolutions(context.repository)
     good: list[str] = []
     loose: list[_Loose] = []
     for name, package in sorted(packages.items()):
@@ -100,6 +102,7 @@ def critical_pinned(context: Context) -> Iterable[Outcome]:
         open_rows = [each for each in rows if not _is_one_version(each.requirement)]
         if package.locked:
             good.append(f"{name} {package.locked}")
+            loose += _beside_the_lock(context.repository, name, open_rows, resolved)
         elif package.exact or (rows and not open_rows):
             good.append(name)
         elif open_rows:
@@ -107,7 +110,7 @@ def critical_pinned(context: Context) -> Iterable[Outcome]:
             loose += found
             if not found:
                 good.append(name)
-    yield from _by_manifest(loose, locked(context.repository))
+    yield from _by_manifest(loose, locked(context.repository), resolved)
     if good and not loose:
         yield passed(f"Pinned or locked: {listed(good, 8)}.")
     elif not loose:
@@ -167,6 +170,27 @@ def _loose(
     return found
 
 
+def _beside_the_lock(
+    repository: Repository, name: str, open_rows: list[Declaration], resolved: Resolutions
+) -> Iterator[_Loose]:
+    """Lists that pip installs from, where a lock beside them has the version: two ways to install, with two outcomes. A `.in` file is what
+    a lock was made from."""
+    first_of_each = {
+        each.path: each
+        for each in reversed(open_rows)
+        if repository.kinds.get(each.path) is Kind.REQUIREMENTS
+    }
+    for path, row in sorted(first_of_each.items()):
+        known = resolved.of(row)
+        if (
+            known
+            and not path.endswith(".in")
+            and not _FOR_DEVELOPERS.search(path.lower())
+            and not is_example_path(path)
+        ):
+            yield _Loose(name, row, "beside", known[1])
+
+
 def _is_beside(path: str, pin: str) -> bool:
     """Whether a manifest may describe the environment of another one: it lies in the same folder, around it, or right below."""
     folder, pinned = path.rpartition("/")[0], pin.rpartition("/")[0]
@@ -174,7 +198,9 @@ def _is_beside(path: str, pin: str) -> bool:
     return around or pinned.rpartition("/")[0] == folder
 
 
-def _by_manifest(loose: list[_Loose], locks: dict[str, tuple[str, str]]) -> Iterator[Outcome]:
+def _by_manifest(
+    loose: list[_Loose], locks: dict[str, tuple[str, str]], resolved: Resolutions
+) -> Iterator[Outcome]:
     """One finding a manifest and kind, since a person mends a manifest in one go; where many manifests have the same fault, the rest in one."""
     groups: dict[tuple[str, str], list[_Loose]] = defaultdict(list)
     for each in sorted(loose, key=lambda each: (_KINDS[each.kind], each.row.path.count("/"), each.row.path)):
@@ -182,7 +208,7 @@ def _by_manifest(loose: list[_Loose], locks: dict[str, tuple[str, str]]) -> Iter
     for kind in _KINDS:
         of_kind = [found for (its_kind, _), found in groups.items() if its_kind == kind]
         for found in of_kind[:_MANIFESTS]:
-            yield _open_versions(kind, found, locks)
+            yield _open_versions(kind, found, locks, resolved)
         if rest := of_kind[_MANIFESTS:]:
             paths = [found[0].row.path for found in rest]
             names = sorted({each.name for found in rest for each in found})
@@ -201,16 +227,18 @@ _MANIFESTS = 5
 """Manifests with open versions that are told one by one, of each kind."""
 
 
-def _open_versions(kind: str, found: list[_Loose], locks: dict[str, tuple[str, str]]) -> Outcome:
+def _open_versions(
+    kind: str, found: list[_Loose], locks: dict[str, tuple[str, str]], resolved: Resolutions
+) -> Outcome:
     """The finding about the open versions of one manifest."""
     found = sorted(found, key=lambda each: (each.row.requirement.line, each.name))
     path, single = found[0].row.path, len(found) == 1
     where = found[0].row.at if single else path
     message = f"{where} asks for {listed([each.row.said for each in found], 6)}"
     if kind == "beside":
-        pins = listed(list(dict.fromkeys(each.pinned for each in found)), 3)
+        pins = list(dict.fromkeys(each.pinned for each in found))
         message += (
-            f", while {pins} {'pins it' if single else 'pin them'}: "
+            f", while {listed(pins, 3)} {'pins' if len(pins) == 1 else 'pin'} {'it' if single else 'them'}: "
             f"who installs from {path} gets {'another version' if single else 'other versions'}."
         )
     else:
@@ -231,10 +259,19 @@ def _open_versions(kind: str, found: list[_Loose], locks: dict[str, tuple[str, s
     return failed(
         message,
         *capped((Place(path, each.row.requirement.line or None, each.row.said) for each in found), 10),
-        fix=advice,
+        fix=_fix(advice, kind, found, resolved),
         key=kind,
         severity=None if kind == "list" else Severity.INFO,
     )
+
+
+def _fix(advice: str, kind: str, found: list[_Loose], resolved: Resolutions) -> Fix:
+    """The advice, with edits for the lines whose version a lock knows; in metadata a range is right."""
+    if kind == "metadata" or found[0].row.path.endswith(".in"):
+        return Fix(advice)
+    known = ((each.row, version[0]) for each in found if (version := resolved.of(each.row)))
+    edits = tuple(sorted(set(pin_edits(known))))
+    return Fix(advice, safe=bool(edits), edits=edits)
 
 
 # Python ----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 import pytest
 
-from audit.documents.finding import Severity, Status
+from audit.documents.finding import Edit, Severity, Status
 from audit.documents.place import Place
 from audit.documents.signals import CriticalDependency, Signal
 from audit.facts.model import DocsFacts, Requirement
@@ -539,3 +539,54 @@ def test_base_images_by_digest_and_none() -> None:
         is Status.PASS
     )
     assert status("environment.base_image", context()) is Status.NOT_APPLICABLE
+
+
+# Edits that pin --------------------------------------------------------------------------------------------------------
+
+LOCK = "version = 1\n[[package]]\nname = 'torch'\nversion = '2.4.1'\n[[package]]\nname = 'numpy'\nversion = '1.26.4'\n"
+LOCKED = {
+    "torch": CriticalDependency(">=2.0", exact=False, locked="2.4.1"),
+    "numpy": CriticalDependency("", exact=False, locked="1.26.4"),
+}
+
+
+def test_a_list_beside_a_lock_gets_the_versions_of_the_lock() -> None:
+    text = "# what we need\ntorch[extra] >=2.0 ; python_version > '3.8'  # the GPU build\nnumpy\n"
+    given = context({"requirements.txt": text, "uv.lock": LOCK}, critical_dependencies=LOCKED)
+    (outcome,) = outcomes("environment.critical_pinned", given)
+    assert outcome.severity is Severity.INFO
+    assert outcome.message.endswith(
+        "while uv.lock pins them: who installs from requirements.txt gets other versions."
+    )
+    assert outcome.fix is not None and outcome.fix.safe
+    assert outcome.fix.edits == (
+        Edit("requirements.txt", 2, 2, "torch[extra]==2.4.1 ; python_version > '3.8'  # the GPU build\n"),
+        Edit("requirements.txt", 3, 3, "numpy==1.26.4\n"),
+    )
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"requirements.txt": "torch>=2.5\n", "uv.lock": LOCK},  # another version than the lock has
+        {"requirements.in": "torch\n", "uv.lock": LOCK},  # what a lock is made from
+        {"requirements-dev.txt": "torch\n", "uv.lock": LOCK},
+        {"requirements.txt": "torch\n", "part/uv.lock": LOCK, "part/pyproject.toml": ""},  # another project's
+        {"requirements.txt": "torch\\\n>=2\n", "uv.lock": LOCK},  # not one line
+        {"requirements.txt": "torch\n", "uv.lock": LOCK.replace("2.4.1", "2.4.1+cu121")},
+        {"requirements.txt": "torch\n", "uv.lock": LOCK.replace("2.4.1", "two")},
+        {"requirements.txt": "torch\n", "uv.lock": LOCK, "poetry.lock": LOCK.replace("2.4.1", "2.3.0")},
+        {"pyproject.toml": "[project]\nname='x'\ndependencies=['torch>=2']\n", "uv.lock": LOCK},
+    ],
+)
+def test_no_edit_where_it_would_be_a_guess(files) -> None:
+    given = context(files, critical_dependencies={"torch": LOCKED["torch"]})
+    for outcome in outcomes("environment.critical_pinned", given):
+        assert outcome.fix is None or (not outcome.fix.edits and not outcome.fix.safe)
+
+
+def test_a_line_with_a_credential_is_not_written_anew() -> None:
+    secret = "ghp_" + "a1B2" * 9
+    files = {"requirements.txt": f"torch  # token {secret}\n", "uv.lock": LOCK}
+    given = context(files, critical_dependencies={"torch": LOCKED["torch"]})
+    assert not [o for o in outcomes("environment.critical_pinned", given) if o.fix and o.fix.edits]

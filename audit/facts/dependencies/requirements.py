@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import msgspec
+
 from audit.facts.dependencies.line import is_project, parse_conda, parse_requirement, without_credentials
 from audit.facts.extracted import Extracted
 from audit.facts.model import DependencyFacts, Requirement
@@ -49,10 +51,11 @@ def extract(text: str) -> Extracted:
             _conda_line(content, line, found)
         else:
             _read(content, line, found)
+    lines = text.split("\n")
     return Extracted(
         DependencyFacts(
             declares=bool(found.requirements or found.includes or found.invalid or found.project),
-            requirements=tuple(found.requirements),
+            requirements=tuple(_with_text(each, lines) for each in found.requirements),
             includes=tuple(found.includes),
             constraints=tuple(found.constraints),
             indexes=tuple(found.indexes),
@@ -61,6 +64,17 @@ def extract(text: str) -> Extracted:
         ),
         partial,
     )
+
+
+def _with_text(requirement: Requirement, lines: list[str]) -> Requirement:
+    """The requirement with its line, where that is all of it and may have to be written anew."""
+    if requirement.exact or requirement.url or requirement.source != "pip" or requirement.line > len(lines):
+        return requirement
+    raw = lines[requirement.line - 1]
+    plain = len(raw) <= _MAX_TEXT and raw.isprintable() and not raw.rstrip().endswith("\\")
+    alone = parse_requirement(_without_comment(raw.strip()), requirement.line) if plain else None
+    same = alone is not None and (alone.name, alone.specifier) == (requirement.name, requirement.specifier)
+    return msgspec.structs.replace(requirement, text=raw) if same else requirement
 
 
 def _logical_lines(text: str) -> Iterator[tuple[str, int]]:
