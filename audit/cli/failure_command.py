@@ -11,7 +11,7 @@ from audit.cli.common import verbosity
 from audit.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:  # none of this is imported for --help
-    from audit.documents.verdict import Verdict
+    from audit.engine.failure import Analysed
 
 FORMATS = ("text", "json", "markdown", "sarif", "html")
 CATEGORIES = (
@@ -111,9 +111,9 @@ def failure_command(
 
     options = FailureOptions(logs, repo, metrics, golden, claims)
     with progress(quiet=quiet) as shown:
-        verdict = analyse(options, FailureEffects(os.environ, sys.stdin.buffer, shown.step))
-    _publish(verdict, "json" if as_json else form or "text", output)
-    return ExitCode.GATE if verdict.category.value in closing else ExitCode.OK
+        analysed = analyse(options, FailureEffects(os.environ, sys.stdin.buffer, shown.step))
+    _publish(analysed, "json" if as_json else form or "text", output)
+    return ExitCode.GATE if analysed.verdict.category.value in closing else ExitCode.OK
 
 
 def _categories(text: str) -> frozenset[str]:
@@ -130,11 +130,11 @@ def _categories(text: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _publish(verdict: "Verdict", form: str, output: Path | None) -> None:
+def _publish(analysed: "Analysed", form: str, output: Path | None) -> None:
     from audit.cli.output import write_file, write_stdout
     from audit.report.verdict import renderer
 
-    document = renderer(form)(verdict)
+    document = renderer(form)(analysed.verdict, analysed.plots)
     if output is None:
         write_stdout(document)
     else:

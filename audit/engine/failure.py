@@ -14,10 +14,11 @@ from audit.failure.cause.recomputed import failing_gate
 from audit.failure.cause.scene import Scene
 from audit.failure.cause.select import JobCause, select
 from audit.failure.claims import ClaimOutcome, check
-from audit.failure.facts.compute import compute
+from audit.failure.facts.compute import compute, of_log
 from audit.failure.gates import evaluate
 from audit.failure.model import Reading
 from audit.failure.numbers import cause_facts, count_facts
+from audit.failure.plots import Plot, plots
 from audit.failure.reading.read import read as read_logs
 from audit.failure.verdict import build
 from audit.safety.redact import redacted
@@ -58,7 +59,14 @@ class FailureEffects(msgspec.Struct, frozen=True):
     step: Callable[[str], None] = lambda _: None
 
 
-def analyse(options: FailureOptions, effects: FailureEffects) -> Verdict:
+class Analysed(msgspec.Struct, frozen=True):
+    """A verdict, and the series to show beside it."""
+
+    verdict: Verdict
+    plots: tuple[Plot, ...] = ()
+
+
+def analyse(options: FailureOptions, effects: FailureEffects) -> Analysed:
     """The verdict on the logs given. Nothing of the repository is executed, and secrets in quoted text are blackened.
 
     Raises LogError where a log cannot be opened, SourceError where the repository cannot.
@@ -87,7 +95,8 @@ def analyse(options: FailureOptions, effects: FailureEffects) -> Verdict:
             claims_file=options.claims.name if options.claims is not None else "",
             gaps=[f"{gap.path}: {gap.why}" for gap in telemetry.gaps],
         )
-    return redacted(verdict)
+    shown = telemetry if telemetry.series else of_log(reading)
+    return Analysed(redacted(verdict), plots(shown, gates))
 
 
 def _facts(

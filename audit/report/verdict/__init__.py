@@ -1,12 +1,19 @@
 """Renderers of the verdict: one verdict in, one text out. Nothing here decides anything."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Protocol
 
 from audit.documents.verdict import Verdict
+from audit.failure.plots import Plot
 
-Renderer = Callable[[Verdict], str]
+
+class Renderer(Protocol):
+    """Turns a verdict into a text with a newline at its end; `plots` are shown where the format can. Never raises on its content."""
+
+    def __call__(self, verdict: Verdict, plots: Sequence[Plot] = ()) -> str: ...
+
 
 # Modules, not functions: each is imported only when its format is asked for.
 FORMATS: Mapping[str, str] = MappingProxyType(
