@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from audit.documents.verdict import Fact
-from audit.failure.facts.formulas import finite, ratio, steady
+from audit.failure.facts.formulas import finite, ratio, relative_error, steady
 from audit.failure.facts.histories import History, by_step, last_finite
 from audit.failure.facts.make import fact, of_point, of_series
 from audit.failure.facts.metrics import Meaning, meaning, plain, slug
@@ -15,6 +15,8 @@ from audit.telemetry.model import Series
 _VALUES = (Meaning.VALIDATION_LOSS, Meaning.QUALITY, Meaning.ERROR, Meaning.LOSS)
 _SPEEDS = (Meaning.THROUGHPUT, Meaning.STEP_TIME)
 _MIN_POINTS = 10
+_ROUNDING = 1e-6
+"""float32 holds seven digits: what agrees to six differs by rounding, or by how it was printed."""
 
 
 def compare(candidate: History, baseline: History) -> Iterator[Fact]:
@@ -55,6 +57,7 @@ def _ends(new: Series, old: Series) -> Iterator[Fact]:
             )
             yield fact(f"{name}_ratio", change, f"candidate / baseline at {new.axis} {step}", inputs)
         yield fact(f"{name}_delta", p.value - q.value, f"candidate - baseline at {new.axis} {step}", inputs)
+        yield from _course(new, old, sorted(common), name)
     for point, series, part in ((last_new, new, "candidate"), (last_old, old, "baseline")):
         if point is not None:
             yield fact(
@@ -63,6 +66,36 @@ def _ends(new: Series, old: Series) -> Iterator[Fact]:
                 f'last finite "{series.name}"',
                 [of_point(series, point)],
             )
+
+
+def _course(new: Series, old: Series, common: list[int], name: str) -> Iterator[Fact]:
+    """Where two curves part, and how far at most. A ratio that is the same at the first step and at the last is a scale."""
+    a, b = by_step(new.settled()), by_step(old.settled())
+    if len(common) < _MIN_POINTS:
+        return
+    errors = [(relative_error(a[step].value, b[step].value), step) for step in common]
+    first = next((step for error, step in errors if error > _ROUNDING), None)
+    if first is None:
+        yield fact(
+            f"{name}_different_steps",
+            0,
+            f"steps of {len(common)} common ones whose relative difference is above 1e-6",
+            [of_series(new), of_series(old)],
+        )
+        return
+    worst, at = max(errors)
+    yield fact(
+        f"{name}_max_relative_difference",
+        worst,
+        f"largest relative difference, at {new.axis} {at}",
+        [of_point(new, a[at]), of_point(old, b[at])],
+    )
+    yield fact(
+        f"{name}_first_different_step",
+        first,
+        "first common step whose relative difference is above 1e-6",
+        [of_point(new, a[first]), of_point(old, b[first])],
+    )
 
 
 def _speed(new: Series, old: Series) -> Iterator[Fact]:

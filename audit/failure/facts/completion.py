@@ -50,11 +50,12 @@ def single(history: History, planned: FactInput | None) -> Iterator[Fact]:
     last = history.last_step()
     if last is None:
         return
-    series = max(
-        history.series.values(),
-        key=lambda s: (max(s.steps), len(s)) if s.axis not in ("row", "epoch") else (-1, 0),
-    )
-    where = [of_point(series, series.point(max(range(len(series)), key=lambda i: series.steps[i])))]
+    counted = [s for s in history.series.values() if s.axis != "row" and max(s.steps) == last]
+    if not counted:  # the record alone tells
+        where = [FactInput("last step", last, history.record.source if history.record else "")]
+    else:
+        series = max(counted, key=len)
+        where = [of_point(series, series.point(max(range(len(series)), key=lambda i: series.steps[i])))]
     yield fact(named("last_step", history), last, "largest step recorded", where)
     if planned is not None and isinstance(planned.value, int) and planned.value > 0 and last <= planned.value:
         yield fact(

@@ -97,7 +97,10 @@ def compute(
     known = settings(repo, reading)
     parts: dict[str, Iterable[Fact]] = {
         "cause": notices.facts(lines, cause),
-        "memory": memory.facts(lines),
+        "memory": chain(
+            memory.facts(lines),
+            data_files.pointers(repo, reading) if category is Category.DATA_CONFIG else (),
+        ),
         "ranks": distributed.facts(lines, cause),
         "health": _health(runs, repo, reading),
         "comparison": _comparison(runs),
@@ -206,6 +209,9 @@ def _speed(runs: Sequence[History], known: Settings, logged: Telemetry) -> Itera
         yield from performance.projected(run, completion.planned_steps(run, known, logged))
         yield from performance.rates(run)
         yield from performance.step_times(run)
+        yield from performance.memory(run)
+        yield from performance.wall_time(run)
+        yield from performance.percentiles(run)
 
 
 def _limits(runs: Sequence[History], known: Settings) -> Iterator[Fact]:

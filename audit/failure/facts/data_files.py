@@ -73,3 +73,49 @@ def _of_file(path: str, content: bytes) -> Iterator[Fact]:
     )
     yield fact("columns_with_nonfinite_cells", len(columns), f"columns of {path} that hold them", inputs)
     yield fact("data_rows", rows, f"rows of {path}", [FactInput("rows", rows, path)])
+
+
+_POINTER = b"version https://git-lfs"
+_POINTER_SIZE = re.compile(rb"^size (\d{1,18})$", re.MULTILINE)
+_MAX_POINTER = 1_024
+
+
+def pointers(repo: Snapshot | None, reading: Reading | None) -> Iterator[Fact]:
+    """Files of the checkout that the log names and that are Git LFS pointers instead of content: the size the content has."""
+    if repo is None or reading is None:
+        return
+    small = [
+        e
+        for e in repo.entries
+        if e.kind is EntryKind.FILE
+        and e.size is not None
+        and 60 < e.size <= _MAX_POINTER
+        and not _TEXTS.search(e.path)
+    ]
+    told = 0
+    for entry in small[:2_000]:
+        for found, content in repo.reader.read([entry]):
+            size = (
+                _POINTER_SIZE.search(content)
+                if isinstance(content, bytes) and content.startswith(_POINTER)
+                else None
+            )
+            if size is not None and _mentioned(found, reading) and told < _MAX_FILES:
+                told += 1
+                yield fact(
+                    "content_bytes",
+                    int(size[1]),
+                    f"size line of the LFS pointer {entry.path}",
+                    [FactInput("size", int(size[1]), f"{entry.path}:3")],
+                    unit="bytes",
+                )
+                yield fact(
+                    "pointer_bytes",
+                    entry.size or 0,
+                    f"bytes of {entry.path} as checked out",
+                    [FactInput("size", entry.size, entry.path)],
+                    unit="bytes",
+                )
+
+
+_TEXTS = re.compile(r"\.(?:py|md|rst|txt|ya?ml|json|toml|cfg|ini|sh|c|h|cc|cpp|cu|ipynb)\Z", re.IGNORECASE)

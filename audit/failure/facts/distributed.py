@@ -55,13 +55,14 @@ def facts(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
             [FactInput("SeqNum", min(sequences), _place(first))],
         )
     timed = [line for line in found if line.time is not None]
-    if cause is not None and cause.time is not None and timed and cause not in found:
+    since = _time_of(cause, lines) if cause is not None and cause not in found else None
+    if cause is not None and since is not None and timed:
         earliest = min(timed, key=lambda line: line.time or 0.0)
-        delay = (earliest.time or 0.0) - cause.time
+        delay = (earliest.time or 0.0) - since
         if delay > 0:
             inputs = [
                 FactInput("first timeout", earliest.time, _place(earliest)),
-                FactInput("cause", cause.time, _place(cause)),
+                FactInput("cause", since, _place(cause)),
             ]
             yield fact(
                 "delay_after_cause_s",
@@ -70,6 +71,22 @@ def facts(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
                 inputs,
                 unit="s",
             )
+
+
+_NEAR = 100
+"""Lines of a traceback or a report before the cause, of which only the first has the time."""
+
+
+def _time_of(cause: Line, lines: Sequence[Line]) -> float | None:
+    """The time of the cause's line, or of the last line with one before it in its source."""
+    if cause.time is not None:
+        return cause.time
+    before = (
+        line
+        for line in reversed(lines)
+        if line.source == cause.source and cause.number - _NEAR <= line.number < cause.number
+    )
+    return next((line.time for line in before if line.time is not None), None)
 
 
 def _who(line: Line) -> int | None:

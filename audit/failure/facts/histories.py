@@ -37,8 +37,9 @@ class History(msgspec.Struct, frozen=True, eq=False):
         return next(iter(self.of(Meaning.LOSS)), None) or next(iter(self.of(Meaning.VALIDATION_LOSS)), None)
 
     def last_step(self) -> int | None:
-        """The last step that any series with steps reaches."""
+        """The last step that any series with steps reaches; the last epoch where epochs are all that is counted."""
         steps = [max(s.steps) for s in self.series.values() if s.axis not in ("row", "epoch") and len(s)]
+        steps = steps or [max(s.steps) for s in self.series.values() if s.axis == "epoch" and len(s)]
         recorded = self.record.last_step if self.record else None
         return max([*steps, *([recorded] if recorded is not None else [])], default=None)
 

@@ -71,7 +71,36 @@ def facts(lines: Sequence[Line]) -> Iterator[Fact]:
             [FactInput("limit", int(found["limit"]), _place(usage))],
             unit="MiB",
         )
+    yield from _full_volumes(texts)
     yield from _files(texts)
+
+
+_VOLUME = re.compile(
+    r"(?P<device>\S{1,200}) +(?P<size>[\d.]{1,9})(?P<unit>[KMGT]) +(?P<used>[\d.]{1,9})(?P<used_unit>[KMGT]?) +(?P<free>[\d.]{1,9})(?P<free_unit>[KMGT]?)"
+    r" +(?P<share>\d{1,3})% (?P<mount>/\S{0,200})$"
+)
+_FULL = 95
+_SHARED = "/dev/shm"  # noqa: S108 the name of a mount in a listing
+
+
+def _full_volumes(lines: Sequence[Line]) -> Iterator[Fact]:
+    """Of `df`'s rows the volumes that are full, and shared memory where it ran out: their sizes."""
+    asked = any("shared memory" in line.text for line in lines)
+    told: set[str] = set()
+    for line in lines:
+        found = _VOLUME.match(line.text.strip()) if "% /" in line.text else None
+        if found is None or found["mount"] in told or len(told) == 3:
+            continue
+        if int(found["share"]) >= _FULL or (found["mount"] == _SHARED and asked):
+            told.add(found["mount"])
+            mib = float(found["size"]) * _UNITS[found["unit"] + "iB"] * 1024
+            yield fact(
+                f"size_of {found['mount']}",
+                mib,
+                "size that df shows, in MiB",
+                [FactInput("size", found["size"] + found["unit"], _place(line))],
+                unit="MiB",
+            )
 
 
 def _place(line: Line) -> str:

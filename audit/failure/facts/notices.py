@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from audit.documents.verdict import Fact, FactInput
 from audit.failure.facts.make import fact
-from audit.failure.model import Line
+from audit.failure.model import DISCOUNTED, Line
 
 _WAIT = re.compile(
     r"(?i)\bretr(?:y|ying)\b[^\n]{0,40}?\bin (?P<wait>\d{1,6}(?:\.\d{1,3})?) ?(?:s|sec|seconds)\b"
@@ -30,7 +30,9 @@ def facts(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
     yield from _coverage(short)
     yield from _architectures(short)
     yield from _retries(short)
+    yield from _http_errors(short)
     yield from _examples(lines)
+    yield from _announced(short)
 
 
 def _place(line: Line) -> str:
@@ -147,3 +149,58 @@ def _examples(lines: Sequence[Line]) -> Iterator[Fact]:
                 [FactInput("examples", made, _place(line))],
             )
             return
+
+
+_HTTP = re.compile(
+    r"\bHTTP (?:Error|status|code)?:? ?([45]\d\d)\b|\b([45]\d\d) (?:Client|Server) Error\b|\bstatus(?: code|_code)?[ :=]{1,3}([45]\d\d)\b"
+)
+
+
+def _http_errors(lines: Sequence[Line]) -> Iterator[Fact]:
+    """How many lines tell the HTTP error that is told most often."""
+    by_status: dict[int, list[Line]] = {}
+    for line in lines:
+        found = (
+            _HTTP.search(line.text)
+            if "HTTP" in line.text or " Error" in line.text or "status" in line.text
+            else None
+        )
+        if found is not None and not line.kinds & DISCOUNTED:
+            by_status.setdefault(int(found[1] or found[2] or found[3]), []).append(line)
+    if by_status:
+        status, told = max(by_status.items(), key=lambda item: len(item[1]))
+        yield fact(
+            f"http_{status}_lines",
+            len(told),
+            f"lines that tell HTTP error {status}",
+            [FactInput("first", status, _place(told[0]))],
+        )
+
+
+_HEADING = re.compile(r"(?:={2,}>?|>{2,}|-{2,}>|#{2,}) +([A-Za-z][\w./-]{0,60})(?: \S.{0,200})?$")
+_FEWEST = 3
+
+
+def _announced(lines: Sequence[Line]) -> Iterator[Fact]:
+    """How many runs a script announces: headings that begin alike (`==> train.py lr=0.1`, `=== seed 3`)."""
+    headings: dict[str, list[Line]] = {}
+    for line in lines:
+        found = (
+            _HEADING.match(line.text.strip()) if line.text.lstrip()[:2] in ("==", ">>", "--", "##") else None
+        )
+        if (
+            found is not None
+            and not line.text.rstrip().endswith("=")
+            and not line.kinds & DISCOUNTED
+            and len(headings) < 1_000
+        ):
+            headings.setdefault(found[1], []).append(line)
+    if headings:
+        word, told = max(headings.items(), key=lambda item: len(item[1]))
+        if len(told) >= _FEWEST:
+            yield fact(
+                "announced_runs",
+                len(told),
+                f'headings that begin with "{word}"',
+                [FactInput("first", told[0].text.strip()[:80], _place(told[0]))],
+            )

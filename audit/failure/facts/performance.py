@@ -1,10 +1,12 @@
 """How fast a run went: steady rates, whole rates, warm-up, slowing down, and how long it would have taken."""
 
+import math
 from collections.abc import Iterator
+from itertools import pairwise
 from statistics import fmean, median
 
 from audit.documents.verdict import Fact, FactInput
-from audit.failure.facts.formulas import finite, steady, warm_up
+from audit.failure.facts.formulas import finite, percentile, steady, warm_up
 from audit.failure.facts.histories import History
 from audit.failure.facts.make import fact, named, of_series
 from audit.failure.facts.metrics import Meaning
@@ -12,6 +14,9 @@ from audit.telemetry.model import Series
 
 _MIN_POINTS = 10
 """Fewer steps give no steady rate."""
+
+_GROWN = 1.1
+"""Caching allocators settle within some per cent."""
 
 _SLOWER = 1.25
 """Step times vary by some per cent, on shared machines by ten or twenty; beyond that a run has slowed down."""
@@ -118,6 +123,58 @@ def warm_up_share(times: Series) -> float | None:
         if skip and total > 0 and contiguous and len(values) == len(times)
         else None
     )
+
+
+def memory(history: History) -> Iterator[Fact]:
+    """The peak of each memory series, and by how much the steady level grew where it only ever grows: a leak's mark."""
+    for series in history.of(Meaning.MEMORY)[:1]:
+        values = finite(series.values)
+        if len(values) < _MIN_POINTS:
+            continue
+        yield fact(
+            named("peak", history, series.name), max(values), f'largest "{series.name}"', [of_series(series)]
+        )
+        kept = values[warm_up(len(values)) :]
+        tenth = max(1, len(kept) // 10)
+        levels = [median(kept[at : at + tenth]) for at in range(0, len(kept) - tenth + 1, tenth)]
+        if kept[0] > 0 and levels[-1] > levels[0] * _GROWN and all(b >= a for a, b in pairwise(levels)):
+            yield fact(
+                named("growth_of", history, series.name), levels[-1] / levels[0], "median of the last tenth / of the first, none in between falls",
+                [of_series(series)],
+            )  # fmt: skip
+
+
+def wall_time(history: History) -> Iterator[Fact]:
+    """From the first recorded value to the last."""
+    times = [
+        time
+        for series in history.series.values()
+        for time in (series.times[0], series.times[-1])
+        if math.isfinite(time)
+    ]
+    if times and max(times) > min(times):
+        yield fact(
+            named("recorded_wall_seconds", history),
+            max(times) - min(times),
+            "time of the last recorded value - of the first",
+            unit="s",
+        )
+
+
+def percentiles(history: History) -> Iterator[Fact]:
+    """The spread of the step times."""
+    times = _step_times(history)
+    values = finite(times.values) if times is not None else []
+    if times is None or len(values) < 2 * _MIN_POINTS:
+        return
+    for share in (0.9, 0.99):
+        yield fact(
+            named(f"p{share * 100:.0f}", history, times.name),
+            percentile(values, share),
+            f'{share * 100:.0f}th percentile of "{times.name}"',
+            [of_series(times)],
+        )
+    yield fact(named("max", history, times.name), max(values), f'largest "{times.name}"', [of_series(times)])
 
 
 def projected(history: History, planned: FactInput | None) -> Iterator[Fact]:

@@ -24,7 +24,15 @@ STEPS = frozenset(
 )  # fmt: skip
 EPOCHS = frozenset(("epochs", "num epochs", "max epochs", "num train epochs", "n epochs", "total epochs"))
 BATCH = frozenset(
-    ("global batch size", "batch size", "train batch size", "bs", "total batch size", "effective batch size")
+    (
+        "global batch size",
+        "batch size",
+        "train batch size",
+        "bs",
+        "total batch size",
+        "effective batch size",
+        "global batch",
+    )
 )
 ACCUMULATION = frozenset(
     ("accum", "gradient accumulation steps", "grad accum", "accumulate grad batches", "accumulation steps", "grad accum steps", "accum steps")
