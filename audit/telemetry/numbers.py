@@ -1,12 +1,11 @@
 """Numbers as files write them."""
 
 import math
-import re
 
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
-_WORDS = {
+_WORDS = {"true": 1.0, "false": 0.0}
+_NOT_FINITE = {
     "nan": math.nan, "+nan": math.nan, "-nan": math.nan, "inf": math.inf, "+inf": math.inf, "-inf": -math.inf,
-    "infinity": math.inf, "+infinity": math.inf, "-infinity": -math.inf, "true": 1.0, "false": 0.0,
+    "infinity": math.inf, "+infinity": math.inf, "-infinity": -math.inf,
 }  # fmt: skip
 _LONGEST = 400
 
@@ -16,12 +15,13 @@ def number(text: str) -> float | None:
 
     Stricter than `float`: no underscores, and no digits but ASCII.
     """
-    text = text.strip()
-    if not text or len(text) > _LONGEST:
+    if len(text) > _LONGEST:
         return None
-    if text[0] in "0123456789+-." and text.isascii() and _NUMBER.match(text):
-        return float(text)
-    return _WORDS.get(text.lower()) if len(text) < 10 else None
+    try:
+        found = float(text)
+    except ValueError:
+        return _WORDS.get(text.strip().lower()) if len(text) < 10 else None
+    return found if text.isascii() and "_" not in text else None
 
 
 def value(item: object) -> float | None:
@@ -34,8 +34,7 @@ def value(item: object) -> float | None:
         except OverflowError:
             return math.inf if item > 0 else -math.inf
     if isinstance(item, str) and len(item) < 10:
-        word = _WORDS.get(item.strip().lower())
-        return word if word is not None and not math.isfinite(word) else None
+        return _NOT_FINITE.get(item.strip().lower())
     return None
 
 

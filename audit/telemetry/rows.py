@@ -71,14 +71,7 @@ class RowReader:
         if self._rows <= MAX_TABLE_ROWS and self._held + len(row) <= _MAX_TABLE_CELLS:
             self._held += len(row)
             self._cells.append((line, row))
-            self._labelled = (
-                self._labelled
-                or bool(shape.groups)
-                or any(
-                    isinstance(cell, str) and cell.strip() and self._number(cell) is None
-                    for cell in row.values()
-                )
-            )
+            self._labelled = self._labelled or bool(shape.groups)
         self._values(row, line, shape)
 
     def _values(self, row: Mapping[str, object], line: int, shape: _Shape) -> None:
@@ -94,6 +87,8 @@ class RowReader:
                 self._collector.add(
                     name, where, found, run=run, source=self._source, axis=axis, time=time, line=line
                 )
+            elif isinstance(cell, str):
+                self._labelled = self._labelled or bool(cell.strip())
             elif cell is None:
                 self._collector.null(name, run=run, source=self._source, axis=axis)
 

@@ -129,8 +129,53 @@ def _length(header: bytes) -> int | None:
     return int(length) if crc32c.masked(header[:8]) == checksum else None
 
 
+def _plain_scalar(payload: bytes) -> tuple[str, int, float, float] | None:
+    """Tag, step, value and time of the event that nearly all are: one scalar, its fields in order and nothing else. Only
+    a shorter way to what `_event` reads; None sends there.
+    """
+    try:
+        if payload[0] != 0x09 or payload[9] != 0x10:
+            return None
+        step, at = protobuf.varint(payload, 10)
+        end = len(payload)
+        # Lengths of one byte: the summary, its value and the tag.
+        if (
+            payload[at] != 0x2A
+            or payload[at + 1] != end - at - 2
+            or payload[at + 2] != 0x0A
+            or payload[at + 3] != end - at - 4
+        ):
+            return None
+        stop = at + 6 + payload[at + 5]
+        if (
+            payload[at + 4] != 0x0A
+            or stop + 5 != end
+            or payload[stop] != 0x15
+            or max(payload[at + 1], payload[at + 5]) > 0x7F
+        ):
+            return None
+        tag = payload[at + 6 : stop].decode("utf-8", "replace")
+        return (
+            tag,
+            protobuf.signed(step),
+            _FLOAT32.unpack_from(payload, stop + 1)[0],
+            _FLOAT64.unpack_from(payload, 1)[0],
+        )
+    except IndexError:
+        return None
+
+
+_FLOAT32, _FLOAT64 = struct.Struct("<f"), struct.Struct("<d")
+
+
 def _event(payload: bytes, artifact: Artifact, run: str, collector: Collector) -> None:
-    time, step, summary = math.nan, 0, None
+    plain = _plain_scalar(payload)
+    if plain is not None:
+        tag, step, held, time = plain
+        collector.add(tag, step, held, run=run, source=artifact.name, time=time)
+        return
+    summary: bytes | None = None
+    time, step = math.nan, 0
     for number, raw in protobuf.fields(payload):
         if number == 1 and isinstance(raw, bytes):
             time = protobuf.double(raw)
