@@ -1,5 +1,6 @@
 """One failure analysis: what the command and the action share."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,10 +17,12 @@ from audit.failure.cause.select import JobCause, select
 from audit.failure.claims import ClaimOutcome, check
 from audit.failure.facts.compute import compute, of_log
 from audit.failure.gates import evaluate
+from audit.failure.gates.checkout import Checkout
 from audit.failure.model import Reading
 from audit.failure.numbers import cause_facts, count_facts
 from audit.failure.plots import Plot, plots
 from audit.failure.reading.read import read as read_logs
+from audit.failure.structure.workflow import written_steps
 from audit.failure.verdict import build
 from audit.safety.redact import redacted
 from audit.source.errors import SourceError
@@ -29,6 +32,7 @@ from audit.telemetry.model import Telemetry
 from audit.telemetry.registry import read as read_telemetry
 
 TOOL = "ml-audit"
+_WORKFLOW = re.compile(r"(?:^|/)(?:\.github/workflows/[^/]+\.ya?ml|\.gitlab-ci\.ya?ml)$")
 _MOST_CLAIMS = 1 << 20
 """Bytes of a claims file that are read: far more than a description of a change holds."""
 
@@ -82,7 +86,9 @@ def analyse(options: FailureOptions, effects: FailureEffects) -> Analysed:
     with _repository(options, effects) as repo:
         effects.step("Looking for the cause")
         gates = evaluate(repo, telemetry, reading)
-        scene = Scene(reading, gates)
+        checkout = Checkout(repo)
+        workflows = {path: checkout.data(path) for path in checkout.paths if _WORKFLOW.search(path)}
+        scene = Scene(reading, gates, written_steps(workflows), checkout if repo is not None else None)
         causes = select(scene)
         found = _facts(scene, causes, telemetry, repo)
         claims = _claims(options.claims, telemetry, reading, found)

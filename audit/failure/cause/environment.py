@@ -1,7 +1,6 @@
 """The environment's failure stands before the symptom: a download that failed before a file is missing, a full disk before a broken archive."""
 
 import re
-from collections.abc import Sequence
 
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.scene import Scene

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from audit.documents.verdict import Category
+from audit.failure.gates.checkout import Checkout
 from audit.failure.gates.model import GateOutcome
 from audit.failure.model import Hit, Line, Reading
 from audit.failure.structure.launcher import Ended, reports
@@ -12,6 +13,7 @@ from audit.failure.structure.progress import alive
 from audit.failure.structure.pytest_report import Session, sessions
 from audit.failure.structure.steps import Conclusion, Job, Step, jobs
 from audit.failure.structure.tracebacks import Traceback, tracebacks
+from audit.failure.structure.workflow import Written, annotated
 
 StreamKey = tuple[str, int | None, str | None]
 """Source, rank, worker: who wrote a line."""
@@ -84,11 +86,18 @@ class HitIndex:
 class Scene:
     """The logs of one failure, and the gates of its checkout as they come out when done again."""
 
-    def __init__(self, reading: Reading, gates: Sequence[GateOutcome] = ()) -> None:
+    def __init__(
+        self,
+        reading: Reading,
+        gates: Sequence[GateOutcome] = (),
+        written: Sequence[Written] = (),
+        checkout: Checkout | None = None,
+    ) -> None:
         self.reading = reading
         self.gates = tuple(gates)
+        self.checkout = checkout
         self.hits = HitIndex(reading.hits)
-        self.jobs: tuple[Job, ...] = jobs(reading)
+        self.jobs: tuple[Job, ...] = tuple(annotated(job, written) for job in jobs(reading))
         self._views: dict[int, StepView] = {}
 
     def view(self, step: Step) -> StepView:
@@ -106,7 +115,9 @@ class Scene:
     def suspects(self, job: Job) -> tuple[Step, ...]:
         """The steps of a job to look for its cause in: those that failed, or where the log does not say, all that may have."""
         failed = tuple(
-            step for step in job.steps if step.conclusion is Conclusion.FAILURE and not step.teardown
+            step
+            for step in job.steps
+            if step.conclusion is Conclusion.FAILURE and not step.teardown and not step.tolerated
         )
         if failed:
             return failed

@@ -26,6 +26,7 @@ class Step(msgspec.Struct, frozen=True):
 
     `name` as the log has it, `command` the first command line ("" where not shown), `lines` all its kept lines. `exit_code` as the
     log states it, `end` the line that states how it ended. `teardown`: runs whatever happened before (post-job, after_script).
+    `tolerated`: the workflow goes on after its failure (`continue-on-error`).
     """
 
     source: str
@@ -37,6 +38,7 @@ class Step(msgspec.Struct, frozen=True):
     exit_code: int | None = None
     end: Line | None = None
     teardown: bool = False
+    tolerated: bool = False
 
 
 class Job(msgspec.Struct, frozen=True):
