@@ -33,7 +33,7 @@ _CONFIGS: Final = (
 )
 
 _TIMEOUT: Final = re.compile(
-    r"^(?:g?timeout)\s+(?:(?:--?[a-z][\w-]*(?:[= ](?:\d+[smh]?|[A-Z]{3,8}))?)\s+){0,4}(?P<n>\d{1,6}(?:\.\d+)?)(?P<unit>[smhd]?)\s"
+    r"^(?:g?timeout)\s+(?:(?:(?:-k|-s|--kill-after|--signal)[= ]\S{1,12}|--?[a-z][\w-]{0,30})\s+){0,4}(?P<n>\d{1,6}(?:\.\d+)?)(?P<unit>[smhd]?)\s"
 )
 _SECONDS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _ENDED: Final = re.compile(
@@ -60,15 +60,11 @@ def budget_outcomes(
 
 
 def _coverage(checkout: Checkout, calls: Sequence[Called], lines: Sequence[Line]) -> Iterator[GateOutcome]:
-    total: re.Match[str] | None = None
-    at: Line | None = None
-    for line in lines:
-        text = line.text[:400]
-        if text.startswith("TOTAL") and (found := _TOTAL.match(text)) and not _BRANCHES.match(text):
-            total, at = found, line
-        missed = _MISSED.search(text) if "overage" in text else None
-        if missed is None:
-            continue
+    totals = [(line, m) for line in lines if line.text.startswith("TOTAL") and (m := _total(line.text[:400]))]
+    told = [(line, m) for line in lines if "overage" in line.text and (m := _MISSED.search(line.text[:400]))]
+    # Printed more than once, the finest figure counts: "91" and "90.91%".
+    for line, missed in sorted(told, key=lambda item: -len(item[1]["actual"] or item[1]["actual2"]))[:1]:
+        at, total = next(((row, m) for row, m in totals if row.source == line.source), (None, None))
         limit = float(missed["limit"] or missed["limit2"]) / 100
         actual = float(missed["actual"] or missed["actual2"]) / 100
         place = _where_set(checkout, calls)
@@ -79,7 +75,11 @@ def _coverage(checkout: Checkout, calls: Sequence[Called], lines: Sequence[Line]
             margin=(exact - limit) / limit if limit else None, origins=(Origin("stored", "fail-under", place[0]),),
             told=(line.source, line.number), facts=tuple(facts),
         )  # fmt: skip
-        return
+
+
+def _total(text: str) -> "re.Match[str] | None":
+    """The report's last row where it counts statements only: with branches its per cent is of both."""
+    return None if _BRANCHES.match(text) else _TOTAL.match(text)
 
 
 def _exact(

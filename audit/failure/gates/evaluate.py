@@ -23,8 +23,10 @@ from audit.telemetry.model import Telemetry
 
 MAX_ENTRIES: Final = 400
 """Most tests and scripts evaluated for one verdict."""
-MAX_TOTAL_STEPS: Final = 400_000
-"""Steps of all entries together: some seconds."""
+MAX_FAILED_STEPS: Final = 300_000
+"""Steps of all scripts and of the tests that the log shows to have failed, together: some seconds."""
+MAX_OTHER_STEPS: Final = 100_000
+"""Steps of all other tests together: which of them hold is of interest, not worth much time."""
 
 
 def evaluate(repo: Snapshot | None, telemetry: Telemetry, reading: Reading | None) -> list[GateOutcome]:
@@ -36,14 +38,18 @@ def evaluate(repo: Snapshot | None, telemetry: Telemetry, reading: Reading | Non
     data = RunData(telemetry, shown.number)
     calls = called(checkout, reading)
     found: list[Found] = []
-    left = MAX_TOTAL_STEPS
-    for entry in _entries(checkout, calls, reading):
-        if left <= 0:
-            break
-        machine = _machine(entry, checkout, data)
-        _follow(machine, entry)
-        left -= machine.steps
-        found += [Found(seen, entry) for seen in machine.seen]
+    entries = list(_entries(checkout, calls, reading))
+    failed = [e for e in entries if isinstance(e, ScriptEntry) or shown.failed(e.id) is not None]
+    others = [e for e in entries if e not in failed]
+    for group, budget in ((failed, MAX_FAILED_STEPS), (others, MAX_OTHER_STEPS)):
+        left = budget
+        for entry in group:
+            if left <= 0:
+                break
+            machine = _machine(entry, checkout, data)
+            _follow(machine, entry)
+            left -= machine.steps
+            found += [Found(seen, entry) for seen in machine.seen]
     outcomes = outcomes_of(found, checkout, data, shown)
     outcomes += budget_outcomes(checkout, calls, reading)
     outcomes += golden_outcomes(checkout, telemetry, data, outcomes)

@@ -215,8 +215,8 @@ def _for(machine: "Machine", node: ast.For, scope: Namespace) -> None:
 
     start, budget = machine.steps, MAX_IDLE_LOOP
     for count, item in enumerate(items):
-        if count == 0 and _is_data(item):
-            budget = MAX_LOOP
+        if count == 0:
+            budget = MAX_LOOP if _of_run(item) else budget
         if count >= MAX_ITERATIONS or machine.steps - start > budget:
             _abandon(node, scope)
             break
@@ -230,13 +230,11 @@ def _for(machine: "Machine", node: ast.For, scope: Namespace) -> None:
                 raise
 
 
-def _is_data(item: V) -> bool:
-    """Whether a loop's item comes from telemetry or from stored values."""
+def _of_run(item: V) -> bool:
+    """Whether a loop's item comes from the run's telemetry."""
     parts = [item, *(item.data if isinstance(item.data, tuple) else ())]
     parts += list(item.data.values())[:4] if isinstance(item.data, dict) else []
-    return any(o.kind in ("metric", "stored") for p in parts for o in p.origins) or isinstance(
-        item.data, LineText
-    )
+    return any(o.kind == "metric" for p in parts for o in p.origins) or isinstance(item.data, LineText)
 
 
 def _abandon(node: ast.For, scope: Namespace) -> None:

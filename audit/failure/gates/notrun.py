@@ -22,7 +22,11 @@ _SUMMARY: Final = re.compile(r"^=*\s?(?P<counts>\d{1,7} \w+(?:, \d{1,7} \w+)*) i
 _COUNT: Final = re.compile(r"(\d{1,7}) (\w+)")
 _IGNORED: Final = re.compile(r"\|\|\s*(?:true|:|exit 0|/bin/true|echo\b)")
 _TO_FIVE: Final = re.compile(r"\$\?\s*(?:-eq|==|=)\s*5")
-_GATE_NAME: Final = re.compile(r"(?:^|[_/.\s-])(?:test|tests|check|gate|compare|golden|eval|evaluate|budget|assert|verify|validate|bench|benchmark|regression)(?:[_/.\s-]|$)", re.IGNORECASE)  # fmt: skip
+_GATE_NAME: Final = re.compile(
+    r"(?:^|[_/.\s-])(?:test|tests|check|gate|compare|golden|eval|evaluate|budget|assert|verify|validate|bench|benchmark|regression)"
+    r"(?:[_/.\s-]|$)",
+    re.IGNORECASE,
+)
 _CONTINUE: Final = re.compile(r"(?:^|\.)(continue-on-error|allow_failure|soft_fail)$")
 _MARKER: Final = re.compile(r"pytest\.mark\.(\w{1,80})|[\"'](\w{1,80}):")
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
