@@ -11,11 +11,15 @@ NAME = "acme/trainer"
 FORK = "stranger/trainer"
 NUMBER = 7
 
+SECRET = "hf_" + "QwErTyUiOpAsDfGhJkLzXcVbNmQwErTyUi"
+"""No token of anybody; written in two parts, so that nobody's scanner takes it for one."""
+
 WORSE = {
+    ".env": f"HF_TOKEN={SECRET}\n",
     "train.py": TRAINER["train.py"].replace("            torch.manual_seed(0)\n", ""),
     "requirements.txt": "torch\nnumpy\n",
 }
-"""A change for the worse: the seed is gone, and so is a pin."""
+"""A change for the worse: the seed is gone, so is a pin, and a secret has come."""
 
 BETTER = {"requirements.txt": "torch==2.4.1\nnumpy==1.26.4\n"}
 """A change that only mends."""

@@ -26,7 +26,12 @@ class Ran:
 
     code: int
     lines: tuple[dict[str, Any], ...]
-    text: str
+    errors: str
+
+    @property
+    def text(self) -> str:
+        """What happened, for a test that fails."""
+        return "\n".join(line["msg"].rstrip() for line in self.lines) + "\n" + self.errors
 
     @property
     def jobs(self) -> dict[str, str]:
@@ -138,4 +143,4 @@ class Runner:
                 lines.append(json.loads(line))
             except json.JSONDecodeError:
                 lines.append({"msg": line})
-        return Ran(done.returncode, tuple(lines), done.stdout + done.stderr)
+        return Ran(done.returncode, tuple(lines), done.stderr)
