@@ -38,9 +38,10 @@ def compare(
     """Which of `head`'s failures `base` does not have. The blobs are {path: blob id}; None where the base is a report without its files.
 
     The fingerprint decides, which holds no line number. What is left over is matched once more by rule and words: under the name that a
-    file of the same content had in the base, then, for files that are gone, without regard to their name. Each failure of the base
-    matches one. What the base had suppressed is not new; what it had and is suppressed now is not fixed. A finding that collects
-    several things to be mended together is new as soon as it holds one that the base's did not.
+    file of the same content had in the base, then, for files that are gone, without regard to their name, and where one collects several
+    things, by what these are: their order, and with it the words, follows the names of files. Each failure of the base matches one.
+    What the base had suppressed is not new; what it had and is suppressed now is not fixed. A finding that collects several things to be
+    mended together is new as soon as it holds one that the base's did not.
     """
     was = {new: old for old, new in renames(head_blobs, base_blobs).items()} if base_blobs is not None else {}
 
@@ -62,6 +63,7 @@ def compare(
         (_print, _print),
         (lambda finding: _words(finding, was), lambda finding: _words(finding, {})),
         (moved_to, moved_from),
+        (_items, _items),
     )
     known, gone = _match(head, base, passes)
     marked = tuple(
@@ -138,6 +140,12 @@ def _words(finding: Finding, names: Mapping[str, str]) -> str:
     message = _LINE.sub("", message)
     first = _path(finding) or ""
     return "\0".join((finding.rule, names.get(first, first), message))
+
+
+def _items(finding: Finding) -> str | None:
+    """Rule and what the finding collects, wherever it stands; None for a single thing, which another of its kind may equal by chance."""
+    notes = sorted(_LINE.sub("", place.note) for place in finding.evidence if place.note)
+    return "\0".join((finding.rule, *notes)) if len(notes) > 1 else None
 
 
 def renames(head: Mapping[str, str], base: Mapping[str, str]) -> dict[str, str]:

@@ -158,3 +158,22 @@ def test_a_collected_finding_is_new_when_it_holds_something_more(before, after, 
     comparison = compare([_collected(*after)], [_collected(*before)], head_blobs={}, base_blobs={})
     assert [f.new for f in comparison.findings] == [new]
     assert (comparison.new, comparison.fixed) == (int(new), 0)
+
+
+def _listed(words: str, *places: tuple[str, str]) -> Finding:
+    evidence = tuple(Place(path, 1, note) for path, note in places)
+    return Finding("hub.pins", "hub", Severity.WARNING, Status.FAIL, 0, words, evidence, None, words)
+
+
+def test_a_collection_whose_order_follows_renamed_files_is_known_by_what_it_holds():
+    base = [_listed("Two models (a and b).", ("x.py", "a"), ("y.py", "b"))]
+    head = [_listed("Two models (b and a).", ("a.py", "b"), ("x.py", "a"))]
+    assert news(head, base, {"x.py": "1", "a.py": "2"}, {"x.py": "1", "y.py": "3"}) == ([False], 0, 0)
+    other = [_listed("Two models (c and a).", ("a.py", "c"), ("x.py", "a"))]
+    assert news(other, base, {"x.py": "1", "a.py": "2"}, {"x.py": "1", "y.py": "3"}) == ([True], 1, 1)
+
+
+def test_a_single_thing_elsewhere_is_not_taken_for_the_one_that_is_gone():
+    base = [_listed("One model (a) in x.py.", ("x.py", "a"))]
+    head = [_listed("One model (a) in z.py.", ("z.py", "a"))]
+    assert news(head, base, {"x.py": "1", "z.py": "2"}, {"x.py": "1", "z.py": "2"}) == ([True], 1, 1)

@@ -1,6 +1,8 @@
 import pytest
 
 from audit.engine.against import base_target, report_file
+from audit.engine.audit import audit
+from audit.engine.options import Options
 from audit.source.folder import folder_snapshot
 from tests.engine.repositories import commit, effects, git, repository, write
 
@@ -43,3 +45,54 @@ def test_only_what_exists_as_a_file_is_a_report(tmp_path):
     assert report_file(str(tmp_path / "a.json")) == tmp_path / "a.json"
     for name in (str(tmp_path), "main", "no\0name", "x" * 5000):
         assert report_file(name) is None
+
+
+HOLD = """\
+import torch
+
+
+def restore(path):
+    return torch.load(path, weights_only=False)
+
+
+def cached(path):
+    return torch.load(path, weights_only=False)
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"hold.py": "# A line.\n\n\n" + HOLD},
+        {"hold.py": None, "keep.py": HOLD},
+        {"hold.py": None, "store/keep.py": HOLD},
+        {"hold.py": None, "keep.py": "# A line.\n\n\n" + HOLD},
+        {"hold.py": None, "keep.py": HOLD.replace("restore", "again")},
+    ],
+    ids=["moved lines", "renamed", "moved to a folder", "renamed with moved lines", "renamed and changed"],
+)
+def test_findings_survive_moved_lines_and_renamed_files(tmp_path, change):
+    folder = repository(tmp_path / "r", {"hold.py": HOLD, "README.md": "# Hold\n"})
+    git(folder, "switch", "-q", "-c", "topic")
+    for name, text in change.items():
+        if text is None:
+            (folder / name).unlink()
+        else:
+            write(folder, {name: text})
+    commit(folder)
+    report = audit(Options(str(folder), baseline="main"), effects(tmp_path)).report
+    loads = [finding for finding in report.findings if finding.rule == "security.torch_load"]
+    assert [finding.new for finding in loads] == [False]
+    assert (report.summary.new, report.summary.fixed) == (0, 0)
+
+
+def test_one_more_place_in_a_renamed_file_is_new(tmp_path):
+    folder = repository(tmp_path / "r", {"hold.py": HOLD, "README.md": "# Hold\n"})
+    git(folder, "switch", "-q", "-c", "topic")
+    (folder / "hold.py").unlink()
+    write(
+        folder, {"keep.py": HOLD + "\n\ndef third(path):\n    return torch.load(path, weights_only=False)\n"}
+    )
+    commit(folder)
+    report = audit(Options(str(folder), baseline="main"), effects(tmp_path)).report
+    assert [finding.new for finding in report.findings if finding.rule == "security.torch_load"] == [True]
