@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from .world import Commit, blob_sha
 
+_UNENDED = "\n\\ No newline at end of file\n"
+_LARGEST_PATCH = 1_000_000
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
 
 
 class FileChange(NamedTuple):
-    """`patch` None: binary."""
+    """`patch` None: binary, moved only, or too large."""
 
     path: str
     status: str
@@ -45,10 +47,13 @@ def _change(path: str, status: str, before: bytes, after: bytes) -> FileChange:
     kept = after if status != "removed" else before
     if b"\0" in before + after:
         return FileChange(path, status, None, blob_sha(kept), 0, 0, None)
-    lines = list(difflib.unified_diff(_lines(before), _lines(after), lineterm="", n=3))[2:]
+    lines = list(difflib.unified_diff(_lines(before), _lines(after), n=3))[2:]
     added = sum(line.startswith("+") for line in lines)
     deleted = sum(line.startswith("-") for line in lines)
-    return FileChange(path, status, None, blob_sha(kept), added, deleted, "\n".join(lines))
+    patch = "".join(line if line.endswith("\n") else f"{line}{_UNENDED}" for line in lines).removesuffix("\n")
+    # GitHub gives no patch of what it does not show.
+    shown = None if len(patch) > _LARGEST_PATCH else patch
+    return FileChange(path, status, None, blob_sha(kept), added, deleted, shown)
 
 
 def hunks(patch: str) -> Iterator[tuple[int, int, str]]:
@@ -62,4 +67,5 @@ def hunks(patch: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _lines(content: bytes) -> list[str]:
-    return content.decode("utf-8", "replace").removesuffix("\n").split("\n") if content else []
+    """Lines with their ends, which is LF alone as for Git."""
+    return [line for line in re.split(r"(?<=\n)", content.decode("utf-8", "replace")) if line]

@@ -33,7 +33,10 @@ def plant(server: FakeGitHub, seed: Path) -> None:
         _repository(server, one, seed.parent)
     server.world.renamed.update(told.get("renamed", {}))
     for one in told.get("faults", ()):
-        server.fault(one["method"], one["path"], getattr(faults, one["fault"]), times=one.get("times"))
+        fault = getattr(faults, one["fault"])
+        if not isinstance(fault, faults.Fault):
+            fault = fault(*one.get("args", ()))
+        server.fault(one["method"], one["path"], fault, times=one.get("times"))
 
 
 def _repository(server: FakeGitHub, told: dict[str, Any], folder: Path) -> None:

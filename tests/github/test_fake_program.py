@@ -9,7 +9,8 @@ from pathlib import Path
 
 import requests
 
-from tests.fakegithub import TOKENS, Contract
+from tests.fakegithub import TOKENS, Contract, FakeGitHub
+from tests.fakegithub.seed import plant
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -89,3 +90,49 @@ def test_seed_serve_and_record(tmp_path: Path, github_contract: Contract) -> Non
     assert [one["status"] for one in requested] == [200, 500, 200, 201, 422]
     assert all(one["authorized"] for one in requested)
     assert TOKENS.write not in (tmp_path / "requests.jsonl").read_text()
+
+
+def test_a_seed_of_folders(tmp_path: Path, github_server: FakeGitHub) -> None:
+    for name, text in (("base", "one\n"), ("head", "two\n")):
+        (tmp_path / name / "pkg").mkdir(parents=True)
+        (tmp_path / name / "pkg/a.py").write_text(text)
+    (tmp_path / "report.zip").write_bytes(b"PK")
+    seed = {
+        "repositories": [
+            {
+                "full_name": "octo/demo",
+                "private": True,
+                "commits": [
+                    {"ref": "main", "folder": "base"},
+                    {"ref": "change", "folder": "head", "parents": ["main"], "message": "Second"},
+                ],
+                "pulls": [{"number": 1, "head": "change", "base": "main", "fork": "someone/demo"}],
+                "runs": [
+                    {
+                        "id": 9,
+                        "head": "change",
+                        "fork": "someone/demo",
+                        "artifacts": [{"id": 3, "name": "ml-audit-report", "zip": "report.zip"}],
+                    }
+                ],
+            }
+        ],
+        "faults": [
+            {"method": "GET", "path": "/pulls/1$", "fault": "too_many", "args": [7], "times": 1},
+        ],
+    }
+    (tmp_path / "seed.json").write_text(json.dumps(seed))
+    plant(github_server, tmp_path / "seed.json")
+    with requests.Session() as session:
+        session.headers["Authorization"] = f"Bearer {TOKENS.read_only}"
+        api = f"{github_server.api_url}/repos/octo/demo"
+        limited = session.get(f"{api}/pulls/1")
+        assert (limited.status_code, limited.headers["Retry-After"]) == (429, "7")
+        assert session.get(f"{api}/pulls/1").json()["head"]["repo"]["full_name"] == "someone/demo"
+        [file] = session.get(f"{api}/pulls/1/files").json()
+        assert (file["filename"], file["status"], file["additions"]) == ("pkg/a.py", "modified", 1)
+        run = session.get(f"{api}/actions/runs/9").json()
+        assert (run["head_repository"]["full_name"], run["pull_requests"]) == ("someone/demo", [])
+        assert (
+            session.get(f"{api}/actions/runs/9/artifacts").json()["artifacts"][0]["name"] == "ml-audit-report"
+        )
