@@ -31,12 +31,15 @@ def _limit(seconds: float) -> None:
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, str]:
-    from jinja2 import TemplateError
+    from jinja2 import TemplateError, TemplateNotFound, nodes
 
-    from audit.report.templates import markdown_environment
+    from audit.report.templates import attribute_value, markdown_environment
 
+    environment = markdown_environment(attribute_value)
     try:
-        template = markdown_environment().from_string(asked["source"])
+        if environment.parse(asked["source"]).find(nodes.FilterBlock):
+            return {"error": "It holds a {% filter %} block, which would work on text that is quoted already."}
+        template = environment.from_string(asked["source"])
         pieces, size = [], 0
         for piece in template.generate(asked["values"]):
             size += len(piece)
@@ -44,6 +47,10 @@ def _answer(asked: dict[str, Any]) -> dict[str, str]:
                 return {"error": f"It draws more than {asked['most']} characters."}
             pieces.append(piece)
         return {"text": "".join(pieces)}
+    except MemoryError:
+        return {"error": "It takes more memory than a template may."}
+    except TemplateNotFound as error:
+        return {"error": _sentence(f"there is no template {error.name}", None)}
     except TemplateError as error:
         line = getattr(error, "lineno", None)
         return {"error": _sentence(str(error.message or type(error).__name__), line)}

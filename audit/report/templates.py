@@ -89,6 +89,13 @@ def _markdown_value(value: Any) -> str:
     return str(value) if type(value) is Quoted else sanitize.markdown(str(value))
 
 
+def attribute_value(value: Any) -> str:
+    """As any value, and also safe within a quoted attribute, where a template of somebody else may put it."""
+    if type(value) is Quoted:
+        return str(value)
+    return _markdown_value(value).replace('"', "&#34;").replace("'", "&#39;")
+
+
 def _marked(quote: Callable[..., str]) -> Callable[..., Quoted]:
     return lambda value, *args, **options: Quoted(quote(str(value), *args, **options))
 
@@ -102,9 +109,11 @@ MARKDOWN_FILTERS: Mapping[str, Callable[..., str]] = {
 """The functions of the sanitizer that Markdown templates may call."""
 
 
-def markdown_environment() -> ImmutableSandboxedEnvironment:
-    """A new environment for Markdown templates."""
-    environment = _environment(_markdown_value, autoescape=False)
+def markdown_environment(
+    finalize: Callable[[Any], str] = _markdown_value,
+) -> ImmutableSandboxedEnvironment:
+    """A new environment for Markdown templates; `finalize` quotes every value that is printed."""
+    environment = _environment(finalize, autoescape=False)
     environment.context_class = _Context
     environment.filters.update({name: _marked(quote) for name, quote in MARKDOWN_FILTERS.items()})
     return environment
