@@ -13,6 +13,7 @@ from audit.failure.cause import (
     gates,
     limits,
     machine,
+    pins,
     signatures,
     tests,
     training,
@@ -56,6 +57,11 @@ def _job(scene: Scene, job: Job) -> JobCause:
     suspects = scene.suspects(job)
     recovered = _recovered(scene, job)
     if not suspects and job.conclusion is Conclusion.SUCCESS:
+        unseen = _unseen(scene, job)
+        if unseen:
+            return JobCause(
+                job, State.FAILED, unseen[0].step, unseen[0], tuple(unseen[1:]), recovered=recovered
+            )
         return JobCause(job, State.PASSED, None, None, recovered=recovered)
     if not suspects:
         state = State.CANCELLED if job.conclusion is Conclusion.CANCELLED else State.UNKNOWN
@@ -72,6 +78,19 @@ def _job(scene: Scene, job: Job) -> JobCause:
             return JobCause(job, _ended(scene, job, suspects), None, None, recovered=recovered)
         answers.append((live[0].step if live else suspects[-1], live, rest))
     return _answer(job, answers, recovered)
+
+
+def _unseen(scene: Scene, job: Job) -> list[Candidate]:
+    """What a green job hides: tests that failed while the script went on, or a test run in which nothing ran."""
+    found: list[Candidate] = []
+    for step in job.steps:
+        if step.teardown or step.tolerated:
+            continue
+        view = scene.view(step)
+        last = view.sessions[-1] if view.sessions else None
+        if last is not None and (last.failed or tests.ran_nothing(last)):
+            found += [msgspec.structs.replace(candidate, sure=False) for candidate in tests.find(view)]
+    return found
 
 
 def _answer(
@@ -150,7 +169,8 @@ def _settle(
     records: Sequence[Candidate],
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Orders candidates: records of the machine, tests, terminal exceptions and tools' own words, checks, training."""
-    found = distributed.demote(found)
+    tested = [pins.decide(scene, candidate) for candidate in tested]
+    found = [pins.decide(scene, candidate) for candidate in distributed.demote(found)]
     ends = [end for step in steps for end in scene.view(step).ends]
     roots = [candidate for candidate in found if candidate.strength >= Strength.GENERIC]
     rest = [candidate for candidate in found if candidate.strength < Strength.GENERIC]

@@ -30,7 +30,7 @@ def find(view: StepView) -> list[Candidate]:
             found.extend(_session(view, session))
         elif session.coverage is not None:
             found.append(_coverage(view, session.coverage))
-        elif session.summary is not None and _ran_nothing(session):
+        elif session.summary is not None and ran_nothing(session):
             found.append(_nothing(view, session.summary))
     return found or _unittest(view)
 
@@ -229,8 +229,10 @@ def _coverage(view: StepView, line: Line) -> Candidate:
     )
 
 
-def _ran_nothing(session: Session) -> bool:
+def ran_nothing(session: Session) -> bool:
     """Whether not one test was run: none collected, or all skipped or deselected."""
+    if session.summary is None:
+        return False
     ran = ("passed", "failed", "errors", "xfailed", "xpassed")
     return not any(session.counts.get(word) for word in ran)
 
