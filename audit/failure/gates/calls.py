@@ -219,7 +219,10 @@ def _method(
     if isinstance(data, PathText):
         return files.path_call(machine, data, name, args)
     if isinstance(data, OpenFile | FileText):
-        return owner if name in ("read", "readlines", "splitlines", "strip", "split") else NOTHING
+        if name in ("readlines", "splitlines", "split"):
+            made = files.lines(machine, owner)
+            return V(made) if made is not None else NOTHING
+        return owner if name in ("read", "strip", "rstrip") else NOTHING
     if isinstance(data, EventStore):
         return files.event_store_call(machine, name, args)
     if isinstance(data, ArgumentParser):
@@ -389,7 +392,8 @@ def _parsed(machine: "Machine", parser: ArgumentParser, scope: Namespace) -> dic
         destination = parser.flags.get(flag)
         if destination is None:
             if positionals and not word.startswith("--"):
-                found[positionals[0]] = V(_scalar(word), origin(positionals.pop(0)))
+                name = positionals.pop(0)
+                found[name] = V(_scalar(word), origin(name))
         elif destination in parser.switches:
             found[destination] = V(True)
         elif equals or words:

@@ -294,7 +294,7 @@ def _array(args: Sequence[V], _: dict[str, V]) -> V:
     items = items_of(args[0]) if args else None
     if items is None:
         return args[0] if args and args[0].number is not None else NOTHING
-    return V(Array(items), args[0].origins)
+    return V(Array(items), _everything(args[:1]).origins)
 
 
 def _approx(args: Sequence[V], kwargs: dict[str, V]) -> V:

@@ -2,6 +2,7 @@
 
 import ast
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -56,6 +57,7 @@ class Told(msgspec.Struct, frozen=True):
     numbers: dict[str, float]
     failed: bool
     assertion: Assertion | None = None
+    sure: bool = True
 
 
 def outcomes_of(found: Sequence[Found], checkout: Checkout, data: RunData, shown: Shown) -> list[GateOutcome]:
@@ -66,17 +68,36 @@ def outcomes_of(found: Sequence[Found], checkout: Checkout, data: RunData, shown
         name = entry.id if isinstance(entry, TestEntry) else " ".join(entry.argv or (entry.path,))
         key = (item.seen.path, item.seen.node.lineno, item.seen.node.col_offset, item.seen.operator, name)
         groups.setdefault(key, []).append(item)
-    made = []
+    made: list[tuple[GateOutcome, bool]] = []
     for group in groups.values():
         outcome = _outcome(group, checkout, data, shown)
         if outcome is not None:
             made.append(outcome)
             if len(made) >= MAX_OUTCOMES:
                 break
-    return made
+    return _placed(made)
 
 
-def _outcome(group: Sequence[Found], checkout: Checkout, data: RunData, shown: Shown) -> GateOutcome | None:
+def _placed(made: Sequence[tuple[GateOutcome, bool]]) -> list[GateOutcome]:
+    """Where the log says only that a test failed, its one comparison did; of several those that do not hold, or none to be told."""
+    counts = Counter(outcome.name for outcome, sure in made if not sure)
+    placed = []
+    for outcome, sure in made:
+        if not sure and counts[outcome.name] > 1:
+            computed = outcome.actual is not None and outcome.limit is not None
+            keep = computed and outcome.passed is False
+            passed = outcome.passed if computed else None
+            placed.append(
+                msgspec.structs.replace(outcome, passed=passed, told=outcome.told if keep else None)
+            )
+        else:
+            placed.append(outcome)
+    return placed
+
+
+def _outcome(
+    group: Sequence[Found], checkout: Checkout, data: RunData, shown: Shown
+) -> tuple[GateOutcome, bool] | None:
     decisive = _decisive(group)
     seen, entry = decisive.seen, decisive.entry
     metrics = _metrics(seen)
@@ -98,7 +119,7 @@ def _outcome(group: Sequence[Found], checkout: Checkout, data: RunData, shown: S
     if len(group) > 1:
         outcome = _of_many(group, outcome)
     outcome = _with_reference(outcome, seen, checkout, data)
-    return with_facts(outcome, data)
+    return with_facts(outcome, data), told is None or told.sure
 
 
 def _decisive(group: Sequence[Found]) -> Found:
@@ -122,12 +143,9 @@ def _metrics(seen: Seen) -> list[Origin]:
 
 
 def _numeric(seen: Seen, told: Told) -> bool:
-    return (
-        seen.left.number is not None
-        or seen.right.number is not None
-        or bool(told.numbers)
-        or told.assertion is not None
-    )
+    """Whether a comparison is one of numbers as far as can be seen; a comparator's tolerance alone is worth telling."""
+    known = seen.left.number is not None or seen.right.number is not None
+    return seen.operator == "close" or known or bool(told.numbers) or told.assertion is not None
 
 
 def _sides(seen: Seen, told: Told | None) -> GateOutcome | None:
@@ -261,6 +279,8 @@ def _subject(seen: Seen, metric: str, text: str, operator: str) -> Subject:
     found = subject_of(metric)
     if found is not None:
         return found
+    if (operator == "close" or seen.rtol is not None) and not _metrics(seen):
+        return Subject.NUMERICS  # values of a computation held against each other, whatever they are called
     node = seen.node
     names = [
         text,
@@ -295,7 +315,9 @@ def _told(seen: Seen, entry: TestEntry | ScriptEntry, checkout: Checkout, shown:
             here = shown.footer(seen.path, first, last)
             if here is None and shown.footer(seen.path, entry.node.lineno, entry.node.end_lineno or 10**9):
                 return None  # the test failed at another statement
-            return Told(printed[0] if printed else failed, printed[1] if printed else {}, True)
+            return Told(
+                printed[0] if printed else failed, printed[1] if printed else {}, True, sure=here is not None
+            )
         if not section.at(seen.path, first, last):
             return None
         return Told(failed, printed[1] if printed else {}, True, section.assertion)

@@ -5,7 +5,7 @@ from typing import Final
 
 from audit.failure.gates.model import Subject
 
-_WORD: Final = re.compile(r"[a-z]+")
+_WORD: Final = re.compile(r"[a-z]+[0-9]?")
 _PERFORMANCE: Final = frozenset(
     "time times latency throughput tps fps speed speedup duration seconds secs elapsed tflops flops mfu ttft tpot itl qps rps wall"
     " ms step_time iteration_time overhead slowdown runtime".split()
@@ -19,9 +19,9 @@ _COUNT: Final = frozenset(
 )
 _POLICY: Final = frozenset("coverage budget lint warnings warning".split())
 _QUALITY: Final = frozenset(
-    "loss losses acc accuracy ppl perplexity f bleu rouge auc auroc map mrr ndcg wer cer score scores reward return returns"
+    "loss losses acc accuracy ppl perplexity f1 bleu rouge auc auroc map mrr ndcg wer cer score scores reward return returns"
     " recall precision exact em iou dice psnr ssim fid kl mse mae rmse nll bpb bpc elo solved success finish quality val eval grad"
-    " norm gsm mmlu hellaswag humaneval passrate r spearman pearson".split()
+    " norm gsm mmlu hellaswag humaneval passrate r2 spearman pearson".split()
 )
 
 

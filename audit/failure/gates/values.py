@@ -5,7 +5,6 @@ is made of it is unknown too.
 """
 
 import ast
-import math
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -50,7 +49,7 @@ class V:
     def number(self) -> float | None:
         """The value as a number, None where it is none. A truth value is none."""
         if isinstance(self.data, int | float) and not isinstance(self.data, bool):
-            return float(self.data) if abs(self.data) < MAX_INT or math.isinf(self.data) else None
+            return float(self.data) if isinstance(self.data, float) or abs(self.data) < MAX_INT else None
         return None
 
 
