@@ -95,7 +95,7 @@ def audit_command(
     from audit.source.errors import SourceError
 
     names = tuple(dict.fromkeys(name.strip() for name in profiles.split(",") if name.strip()))
-    options = Options(target, level, names, baseline, jobs, use_cache=not no_cache)
+    options = Options(target, level, names, baseline, jobs=jobs, use_cache=not no_cache)
     started = time.perf_counter()
     try:
         with progress(quiet=quiet) as shown:

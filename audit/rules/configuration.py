@@ -292,11 +292,15 @@ def unused_flags(context: Context) -> Iterable[Outcome]:
 def _attributes_read(repository: Repository) -> frozenset[str]:
     """Every name that any file, vendored ones too, reads from something like an args object; and every parameter's name."""
     names: set[str] = set()
+    refs: set[str] = set()
     for facts in repository.python.values():
         names.update(facts.attributes)
         for scope in facts.scopes:
-            names.update(param.name for param in scope.params)
-            names.update(part for ref in scope.refs for part in ref.split("."))
+            refs.update(scope.refs)
+            if scope.params:
+                names.update([param.name for param in scope.params])
+    for ref in refs:
+        names.update(ref.split("."))
     for notebook in repository.notebooks.values():
         names.update(notebook.code.attributes)
     return frozenset(names)

@@ -186,6 +186,7 @@ def outside_imports(repository: Repository, path: TrainingPath) -> dict[str, lis
     """
     own = _own_names(repository)
     asked = _asked_for(repository)
+    answers: dict[str, bool] = {}
     core = core_files(repository, path)
     started = {entry.path for entry in path.entries if entry.documented} or {e.path for e in _started(path)}
     found: dict[str, list[Use]] = defaultdict(list)
@@ -204,7 +205,11 @@ def outside_imports(repository: Repository, path: TrainingPath) -> dict[str, lis
             root = name.partition(".")[0]
             if not name or root in own or _is_given(name) or _is_given(root):
                 continue
-            if item.guarded or _is_asked(root, asked):
+            if item.guarded:
+                continue
+            if root not in answers:
+                answers[root] = _is_asked(root, asked)
+            if answers[root]:
                 continue
             kind = facts.scopes[item.scope].kind
             self_test = kind == "main" and file not in started
@@ -297,13 +302,9 @@ def _own_names(repository: Repository) -> frozenset[str]:
 
 def _asked_for(repository: Repository) -> frozenset[str]:
     """Packages for which the code asks whether they are there (`is_wandb_available()`)."""
-    names: set[str] = set()
+    said: set[str] = set()
     for facts in repository.code.values():
-        for item in facts.imports:
-            if item.name and (match := _AVAILABLE.search(item.name)):
-                names.add(match[1].lower())
+        said.update(item.name for item in facts.imports)
         for scope in facts.scopes:
-            for ref in scope.refs:
-                if match := _AVAILABLE.search(ref):
-                    names.add(match[1].lower())
-    return frozenset(names)
+            said.update(scope.refs)
+    return frozenset(match[1].lower() for name in said if (match := _AVAILABLE.search(name)))

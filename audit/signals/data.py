@@ -10,6 +10,7 @@ from audit.documents.signals import Signal
 from audit.facts.classify import is_test_path
 from audit.facts.model import Command, DvcFacts
 from audit.facts.python.model import Call
+from audit.signals.once import once
 from audit.signals.repository import Repository
 from audit.signals.training_path import TrainingPath
 
@@ -43,16 +44,19 @@ class Source(msgspec.Struct, frozen=True, order=True):
 
 def sources(repository: Repository, path: TrainingPath) -> tuple[Source, ...]:
     """Every source of data that the repository's own code and scripts use."""
-    found: list[Source] = []
-    for file, facts in repository.code.items():
-        for call in facts.calls:
-            found += _of_call(file, call)
+    found = list(_in_code(repository))
     for file, command in path.commands:
         found += _of_command(file, command)
     for file, body in repository.bodies(DvcFacts):
         found += [Source("dvc", bool(checksum), file, line) for _, checksum, line in body.outputs]
     found += _committed(repository)
     return tuple(sorted(set(found), key=lambda s: (s.kind, s.path, s.line or 0)))
+
+
+@once
+def _in_code(repository: Repository) -> tuple[Source, ...]:
+    code = repository.code.items()
+    return tuple(source for file, facts in code for call in facts.calls for source in _of_call(file, call))
 
 
 def _of_call(file: str, call: Call) -> Iterator[Source]:

@@ -9,6 +9,7 @@ from audit.documents.signals import HubCalls, HubId, Signal
 from audit.facts.python.model import Call, PythonFacts
 from audit.signals.graph import CallGraph
 from audit.signals.literals import BUILDERS, Use, literal, uses
+from audit.signals.once import once
 from audit.signals.repository import Repository, place
 from audit.signals.training_path import TrainingPath
 
@@ -146,7 +147,12 @@ def trusted_places(repository: Repository) -> Iterator[Place]:
     yield from _trusted_elsewhere(repository)
 
 
-def _trusted_in_code(repository: Repository) -> Iterator[Place]:
+@once
+def _trusted_in_code(repository: Repository) -> tuple[Place, ...]:
+    return tuple(_trusting_code(repository))
+
+
+def _trusting_code(repository: Repository) -> Iterator[Place]:
     for file, facts in repository.code.items():
         for call in facts.calls:
             if call.kwargs.get("trust_remote_code") == "True" or _TRUSTS.search(call.kwargs.get("**", "")):
@@ -154,6 +160,8 @@ def _trusted_in_code(repository: Repository) -> Iterator[Place]:
             elif call.name.endswith("add_argument") and _option_is_on(call):
                 yield place(file, call.line, "option that is on by default")
         for assign in facts.assigns:
+            if "True" not in assign.value:
+                continue
             if ("trust_remote_code" in assign.target and assign.value == "True") or _TRUSTS.search(
                 assign.value
             ):
@@ -259,21 +267,30 @@ def dataset_ids(repository: Repository, path: TrainingPath) -> Signal[tuple[HubI
     return _ids(repository, "dataset")
 
 
-def _ids(repository: Repository, role: str) -> Signal[tuple[HubId, ...]]:
+@once
+def _uses_with_roles(repository: Repository) -> tuple[tuple[str, Use], ...]:
+    """Uses of what the hub may hold, each with what it is there."""
     own = _own_folders(repository)
+    hub = [use for use in uses(repository) if use.kind == "hub"]
+    items = Counter(use.path for use in hub if use.how == "item")
+    catalogues = {path for path, number in items.items() if number > _CATALOGUE}
+    return tuple(
+        (role, use)
+        for use in hub
+        if not (use.how == "item" and use.path in catalogues)
+        and not _lies_beside(use, own)
+        and not is_foreign(use.value, repository, own)
+        and (role := role_of(use))
+    )
+
+
+def _ids(repository: Repository, role: str) -> Signal[tuple[HubId, ...]]:
     other_catalogue = _tfds_folders(repository) if role == "dataset" else frozenset()
     found: dict[str, list[tuple[int, Use]]] = defaultdict(list)
-    items = Counter(use.path for use in uses(repository) if use.kind == "hub" and use.how == "item")
-    catalogues = {path for path, number in items.items() if number > _CATALOGUE}
-    for use in uses(repository):
-        if use.how == "item" and use.path in catalogues:
+    for meant, use in _uses_with_roles(repository):
+        if meant != role or (not other_catalogue.isdisjoint(_folders_above(use.path)) and "/" in use.value):
             continue
-        if not other_catalogue.isdisjoint(_folders_above(use.path)) and "/" in use.value:
-            continue
-        if _lies_beside(use, own):
-            continue
-        if use.kind == "hub" and not is_foreign(use.value, repository, own) and role_of(use) == role:
-            found[use.value].append((_rank(use), use))
+        found[use.value].append((_rank(use), use))
     rows: list[HubId] = []
     for value, places in found.items():
         best: dict[str, Use] = {}

@@ -19,6 +19,8 @@ _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _JUDGE = frozenset(
     "judge judges judged judging judgment judgement judgments judgements grader graders autograder autorater referee".split()
 )
+# Part of every name that can speak of a judge: cheaper to look for than words are to tell apart.
+_OUTLINE = re.compile("judg|grader|autorater|referee|grading|review", re.IGNORECASE)
 _MODEL = frozenset("model models llm llms sampler client engine lm name gpt gpt4 openai api".split())
 _LLM = frozenset("gpt chatgpt llm claude openai".split())
 # Functions and classes of libraries that let a model score.
@@ -74,6 +76,8 @@ def words(name: str) -> frozenset[str]:
 
 
 def _names_judge(name: str) -> bool:
+    if _OUTLINE.search(name) is None:
+        return False
     parts = words(name)
     return bool(parts & _JUDGE) or (bool(parts & {"review", "reviewer"}) and bool(parts & _LLM))
 
@@ -147,6 +151,8 @@ def _judge_models(repository: Repository) -> Iterator[Place]:
 
 
 def _names_model(name: str) -> bool:
+    if _OUTLINE.search(name) is None:
+        return False
     parts = words(name)
     return bool(parts & (_JUDGE | {"grading"})) and bool(parts & _MODEL)
 

@@ -6,7 +6,6 @@ keyword, the parameter, the flag, the key, or the call that takes it, says what 
 
 import ast
 import re
-import weakref
 from bisect import bisect_right
 from collections.abc import Iterator
 
@@ -16,6 +15,7 @@ from audit.facts.classify import is_test_path
 from audit.facts.model import Command, ConfigFacts, ScriptFacts
 from audit.facts.python.identities import identity_kind
 from audit.facts.python.model import Assign, Call, PythonFacts, Text
+from audit.signals.once import once
 from audit.signals.repository import Repository
 
 _MAX_LINE_TOKENS = 400
@@ -46,15 +46,10 @@ class Use(msgspec.Struct, frozen=True):
     uploads: bool = False
 
 
+@once
 def uses(repository: Repository) -> tuple[Use, ...]:
-    """All literals of the repository's own files, tests and documents left out; computed once per repository."""
-    found = _KEPT.get(repository)
-    if found is None:
-        found = _KEPT[repository] = tuple(_all(repository))
-    return found
-
-
-_KEPT: "weakref.WeakKeyDictionary[Repository, tuple[Use, ...]]" = weakref.WeakKeyDictionary()
+    """All literals of the repository's own files, tests and documents left out."""
+    return tuple(_all(repository))
 
 
 def _all(repository: Repository) -> Iterator[Use]:

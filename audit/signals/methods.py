@@ -3,11 +3,13 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 
 from audit.documents.place import Place
 from audit.documents.signals import Signal
 from audit.facts.python.model import Call
 from audit.signals.judge import words
+from audit.signals.once import once
 from audit.signals.queries import imported_heads
 from audit.signals.repository import Repository, place
 from audit.signals.training_path import TrainingPath
@@ -62,7 +64,12 @@ def _collected(found: list[Found]) -> Signal[tuple[str, ...]]:
     return Signal(tuple(sorted(places)), tuple(evidence))
 
 
-def _quantized_in_code(repository: Repository) -> Iterator[Found]:
+@once
+def _quantized_in_code(repository: Repository) -> tuple[Found, ...]:
+    return tuple(_all_in_code(repository))
+
+
+def _all_in_code(repository: Repository) -> Iterator[Found]:
     for file, facts in repository.code.items():
         for item in facts.imports:
             name = _QUANTIZERS.get(item.module.partition(".")[0])
@@ -72,16 +79,21 @@ def _quantized_in_code(repository: Repository) -> Iterator[Found]:
             for name in _of_call(call):
                 yield name, place(file, call.line, call.name)
         for assign in facts.assigns:
+            if "True" not in assign.value:
+                continue
             for word, name in _BITS.items():
                 if f"'{word}': True" in assign.value or (word in assign.target and assign.value == "True"):
                     yield name, place(file, assign.line, word)
 
 
+@cache
+def _of_name(name: str) -> tuple[str, ...]:
+    return tuple(method for pattern, method in _QUANT_CALLS if pattern.fullmatch(name))
+
+
 def _of_call(call: Call) -> Iterator[str]:
-    for pattern, name in _QUANT_CALLS:
-        if pattern.fullmatch(call.name):
-            yield name
-    if call.name.endswith(("add_argument", "field", "Field")):
+    yield from _of_name(call.name)
+    if not call.kwargs or call.name.endswith(("add_argument", "field", "Field")):
         return
     for word, name in _BITS.items():
         if call.kwargs.get(word, "False") not in ("False", "None"):
@@ -163,11 +175,15 @@ def training_method(repository: Repository, path: TrainingPath) -> Signal[tuple[
 def _by_trainer(path: TrainingPath) -> Iterator[Found]:
     for file, call in path.calls:
         last = call.name.rpartition(".")[2]
-        for pattern, name in _TRAINERS:
-            if pattern.fullmatch(last):
-                yield name, place(file, call.line, last)
+        for name in _of_trainer(last):
+            yield name, place(file, call.line, last)
         if last in ("LoraConfig", "get_peft_model", "LoraModel") or (last == "get_peft_config"):
             yield "lora", place(file, call.line, last)
+
+
+@cache
+def _of_trainer(name: str) -> tuple[str, ...]:
+    return tuple(method for pattern, method in _TRAINERS if pattern.fullmatch(name))
 
 
 def _by_name(repository: Repository, path: TrainingPath) -> Iterator[Found]:

@@ -15,6 +15,8 @@ class ModuleIndex:
             for depth, part in enumerate(parts):
                 name = part[:-3] if part.endswith(".py") else part
                 self._children["/".join(parts[:depth])].add(name)
+        # What no folder holds leads out of the repository, wherever it is said: most of what is imported.
+        self._names = frozenset().union(*self._children.values())
         self._roots: dict[str, tuple[str, ...]] = {}
         self._resolved: dict[tuple[str, str], tuple[str | None, str]] = {}
 
@@ -32,6 +34,8 @@ class ModuleIndex:
 
     def _absolute(self, name: str, folder: str) -> tuple[str | None, str]:
         parts = name.split(".")
+        if parts[0] not in self._names:
+            return None, name
         for root in self._search_path(folder):
             found = self._below(root, parts)
             if found[0] is not None:

@@ -4,6 +4,7 @@ import re
 from functools import cache
 
 from audit.facts.python.model import Call, PythonFacts
+from audit.signals.once import once
 from audit.signals.repository import Repository
 
 _QUERY = re.compile(
@@ -54,6 +55,7 @@ def imported_heads(facts: PythonFacts) -> frozenset[str]:
     )
 
 
+@once
 def querying_files(repository: Repository) -> dict[str, Call]:
     """Files that ask a model behind an API, with the first call that does."""
     found = {}

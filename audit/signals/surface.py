@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from audit.documents.place import Place
 from audit.documents.signals import Signal
@@ -115,9 +116,8 @@ def config_driven(repository: Repository, path: TrainingPath) -> Signal[tuple[st
     reached = Reached(path.graph.python, path.graph.reach(node for entry in entries for node in entry.starts))
     places: dict[str, Place] = {}
     for file, call in reached.calls():
-        for name, pattern in _CALLS:
-            if pattern.fullmatch(call.name):
-                places.setdefault(name, Place(file, call.line, call.name))
+        for name in _settings_by(call.name):
+            places.setdefault(name, Place(file, call.line, call.name))
     for file, indices in reached.scopes.items():
         for item in path.source(file).imports:
             if item.module == "omegaconf":
@@ -134,6 +134,12 @@ def config_driven(repository: Repository, path: TrainingPath) -> Signal[tuple[st
             if index and any(base.endswith(("TypedArgs", "Tap")) for base in scope.bases):
                 places.setdefault("tap", Place(file, scope.line))
     return Signal(tuple(sorted(places)), tuple(places[name] for name in sorted(places))[:6])
+
+
+@cache
+def _settings_by(name: str) -> tuple[str, ...]:
+    """The ways to take settings that a call of this name belongs to."""
+    return tuple(way for way, pattern in _CALLS if pattern.fullmatch(name))
 
 
 def _is_config(name: str) -> bool:

@@ -105,6 +105,8 @@ def _fixtures(repository: Repository) -> frozenset[str]:
     found = set(_FIXTURES)
     for facts in repository.python.values():
         for scope in facts.scopes:
+            if not scope.decorators:
+                continue
             if scope.kind == "function" and any("fixture" in decorator for decorator in scope.decorators):
                 found.add(scope.name)
                 found.update(re.findall(r"name='(\w+)'", " ".join(scope.decorators)))
@@ -212,10 +214,12 @@ def _measuring_code(repository: Repository) -> Iterator[tuple[str, int]]:
     """Code that uses a library made for benchmarks, and tests that take pytest-benchmark's fixture."""
     for path, facts in repository.python.items():
         for item in facts.imports:
-            if f"{item.module}.{item.name}".startswith("torch.utils.benchmark"):
+            if item.module.startswith("torch.utils") and f"{item.module}.{item.name}".startswith(
+                "torch.utils.benchmark"
+            ):
                 yield path, item.line
         for scope in facts.scopes:
             if scope.name.startswith("test") and any(param.name == "benchmark" for param in scope.params):
                 yield path, scope.line
-            if any("perf_report" in decorator for decorator in scope.decorators):
+            if scope.decorators and any("perf_report" in decorator for decorator in scope.decorators):
                 yield path, scope.line

@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 
 from audit.documents.place import Place
 from audit.documents.signals import Signal
@@ -222,6 +223,11 @@ def _half_activations(repository: Repository, path: TrainingPath) -> list[Place]
     return found
 
 
+@cache
+def _accumulates(name: str) -> bool:
+    return _ACCUMULATES.search(name) is not None
+
+
 def gradient_accumulation(repository: Repository, path: TrainingPath) -> Signal[bool]:
     """Whether the training code can accumulate gradients over several batches."""
     if not path.trains:
@@ -236,28 +242,26 @@ def gradient_accumulation(repository: Repository, path: TrainingPath) -> Signal[
         steps = words[0] == "step" and re.search(r"accum", call.test, re.I)
         if (
             steps
-            or any(_ACCUMULATES.search(word) for word in words)
+            or any(map(_accumulates, words))
             or call.name.endswith(("MultiSteps", "accelerator.accumulate"))
         ):
             places.append(Place(file, call.line))
     for file, assign in path.reached.assigns():
-        if _ACCUMULATES.search(assign.target.rpartition(".")[2]) and not assign.value.startswith(("'", '"')):
+        if _accumulates(assign.target.rpartition(".")[2]) and not assign.value.startswith(("'", '"')):
             places.append(Place(file, assign.line))
     for file in path.reached.scopes:
-        if any(_ACCUMULATES.search(name) for name in repository.code[file].attributes):
+        if any(map(_accumulates, repository.code[file].attributes)):
             places.append(Place(file, None))
         for index in path.reached.scopes[file]:
             for param in repository.code[file].scopes[index].params:
-                if _ACCUMULATES.search(param.name):
+                if _accumulates(param.name):
                     places.append(Place(file, param.line))
     if any(loop.kind in ("hf_trainer", "lightning") for loop in path.all_loops):
         places += [
-            Place(f, line) for f, line, name, _ in launch_flags(repository, path) if _ACCUMULATES.search(name)
+            Place(f, line) for f, line, name, _ in launch_flags(repository, path) if _accumulates(name)
         ]
         for file, config in repository.configs.items():
-            places += [
-                Place(file, s.line) for s in config.settings if _ACCUMULATES.search(s.key.rpartition(".")[2])
-            ]
+            places += [Place(file, s.line) for s in config.settings if _accumulates(s.key.rpartition(".")[2])]
     return Signal(bool(places), tuple(sorted(set(places), key=lambda p: (p.line is None, p)))[:3])
 
 
