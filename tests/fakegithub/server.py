@@ -16,6 +16,7 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from . import actions, publishing, reading  # noqa: F401  (they register their routes)
+from .certificates import Certificates
 from .contract import Contract
 from .faults import Fault, Moment, Switch
 from .graphql import answer_graphql
@@ -74,7 +75,8 @@ class _Pace:
 
 class FakeGitHub:
     """Both servers, and the world that they show. `prefix`: "/api/v3" on an Enterprise server (whose contract is another); `strict`: leaving the
-    `with` block raises ContractError for violations; `contract` None: only the limits are checked.
+    `with` block raises ContractError for violations; `contract` None: only the limits are checked; `certificates`:
+    it speaks TLS with them.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class FakeGitHub:
         host: str = "127.0.0.1",
         port: int = 0,
         public_host: str | None = None,
+        certificates: Certificates | None = None,
     ) -> None:
         self.world = World(clock)
         self.requests: list[Request] = []
@@ -103,6 +106,8 @@ class FakeGitHub:
         self._paces: dict[str, _Pace] = {}
         self._closing = threading.Event()
         self._public_host = public_host or host
+        self._certificates = certificates
+        self._scheme = "https" if certificates else "http"
         self._servers = {"api": self._listen(host, port, "api"), "files": self._listen(host, 0, "files")}
         self._html = html
         self.shapes = Shapes(self.api_url, html, enterprise=bool(prefix))
@@ -112,7 +117,7 @@ class FakeGitHub:
     @property
     def api_url(self) -> str:
         """What GITHUB_API_URL would say."""
-        return f"http://{self._public_host}:{self._servers['api'].server_port}{self._prefix}"
+        return f"{self._scheme}://{self._public_host}:{self._servers['api'].server_port}{self._prefix}"
 
     @property
     def graphql_url(self) -> str:
@@ -129,7 +134,7 @@ class FakeGitHub:
     def files_url(self) -> str:
         """The second host. Its name differs too, so that a client which compares names sees a foreign one."""
         name = "localhost" if self._public_host == "127.0.0.1" else self._public_host
-        return f"http://{name}:{self._servers['files'].server_port}"
+        return f"{self._scheme}://{name}:{self._servers['files'].server_port}"
 
     # -- what tests set up and read ------------------------------------------------------------------------------
 
@@ -239,6 +244,12 @@ class FakeGitHub:
                 return None
 
         server = Server((host, port), Handler)
+        if self._certificates is not None:
+            # The handshake belongs to the request's own thread: a client that refuses it must not hold up the rest.
+            context = self._certificates.context()
+            server.socket = context.wrap_socket(
+                server.socket, server_side=True, do_handshake_on_connect=False
+            )
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         return server
 
