@@ -30,7 +30,7 @@ from audit.source.snapshot import Snapshot
 from audit.telemetry.model import Telemetry
 from audit.telemetry.stdout import LineCollector
 
-MOST = 40
+MOST = 30
 _MAX_RUNS = 4
 """Runs that are reported one by one; more are reported together only."""
 
@@ -85,18 +85,20 @@ def compute(
     repo: Snapshot | None = None,
     category: Category | None = None,
     cause: Line | None = None,
+    told: Sequence[Fact] = (),
 ) -> list[Fact]:
     """The facts that telemetry, log lines and settings yield, at most `MOST`, each name once.
 
-    `category` moves what such a case turns on to the front, `cause` is the line of the log that was found to be it. Never
-    raises for what the inputs hold.
+    `category` moves what such a case turns on to the front, `cause` is the line of the log that was found to be it, `told`
+    holds the facts that stand before these: what log lines state and those hold is not said again. Never raises for
+    what the inputs hold.
     """
     lines = reading.lines if reading is not None else ()
     logged = of_log(reading)
     runs = histories(telemetry, logged)
     known = settings(repo, reading)
     parts: dict[str, Iterable[Fact]] = {
-        "cause": notices.facts(lines, cause),
+        "cause": _unsaid(notices.facts(lines, cause), told),
         "memory": chain(
             memory.facts(lines),
             data_files.pointers(repo, reading) if category is Category.DATA_CONFIG else (),
@@ -108,10 +110,12 @@ def compute(
         "mlperf": mlperf.compliance(_events(telemetry, logged)),
         "ends": _ends(runs),
         "completion": _completion(runs, logged, reading, known),
-        "speed": _speed(runs, known, logged),
+        "speed": _speed(runs, known, logged, closely=category in _OF_SPEED),
         "limits": _limits(runs, known),
         "recorded": noise.recorded_errors(telemetry),
-        "tests": chain(counts.reports(telemetry), counts.printed(reading) if reading is not None else ()),
+        "tests": chain(
+            counts.reports(telemetry), _unsaid(counts.printed(reading) if reading is not None else (), told)
+        ),
     }
     first = _ORDERS.get(category, ()) if category is not None else ()
     order = (*first, *(name for name in _USUAL if name not in first))
@@ -128,6 +132,15 @@ _ORDERS = {
     Category.METRIC_POLICY: ("comparison", "completion", "health", "ends", "limits", "speed"),
 }  # fmt: skip
 """What a case of the category turns on; the rest follows in the usual order."""
+
+
+_OF_SPEED = (Category.METRIC_POLICY, Category.UNSUPPORTED_CLAIM)
+"""Categories that a mean, a percentile or a wall time can decide."""
+
+
+def _unsaid(facts: Iterable[Fact], told: Sequence[Fact]) -> Iterator[Fact]:
+    known = {fact.value for fact in told}
+    return (fact for fact in facts if fact.value not in known)
 
 
 def _events(telemetry: Telemetry, logged: Telemetry) -> Telemetry:
@@ -204,14 +217,15 @@ def _completion(
         yield from completion.consumed(run, known)
 
 
-def _speed(runs: Sequence[History], known: Settings, logged: Telemetry) -> Iterator[Fact]:
+def _speed(runs: Sequence[History], known: Settings, logged: Telemetry, *, closely: bool) -> Iterator[Fact]:
     for run in _shown(runs) or _first_of_ranks(runs):
         yield from performance.projected(run, completion.planned_steps(run, known, logged))
         yield from performance.rates(run)
         yield from performance.step_times(run)
         yield from performance.memory(run)
-        yield from performance.wall_time(run)
-        yield from performance.percentiles(run)
+        if closely:
+            yield from performance.wall_time(run)
+            yield from performance.percentiles(run)
 
 
 def _limits(runs: Sequence[History], known: Settings) -> Iterator[Fact]:
