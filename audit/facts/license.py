@@ -159,19 +159,13 @@ def _matches(words: tuple[str, ...]) -> list[_Match]:
 
 
 def _compare(words: tuple[str, ...], start: int, template: _Template) -> _Match | None:
-    import ukkonen
+    from rapidfuzz.distance import Levenshtein
 
     window = words[start : start + len(template.words)]
     cutoff = max(2, int(_TOLERANCE * len(template.words)))
     if abs(len(window) - len(template.words)) >= cutoff:
         return None
-    # One character a word makes an edit distance over words of one over characters.
-    letters: dict[str, str] = {}
-    ours, theirs = (
-        "".join(letters.setdefault(word, chr(0x4E00 + len(letters))) for word in side)
-        for side in (window, template.words)
-    )
-    distance = ukkonen.distance(ours, theirs, cutoff)
+    distance = Levenshtein.distance(window, template.words, score_cutoff=cutoff - 1)
     if distance >= cutoff:
         return None
     return _Match(distance / len(template.words), start, start + len(window), template.spdx)
