@@ -19,6 +19,8 @@ Answer = TypeVar("Answer")
 _ATTEMPTS = 4
 _PATIENCE = 60.0
 _TIMEOUT = 30
+_SECONDARY = 60.0
+"""Seconds to wait where a secondary limit says nothing of its own (GitHub: "wait for at least one minute")."""
 _PASSING = frozenset({500, 502, 503, 504})
 _MAX_HOPS = 5
 _PIECE = 256 * 1024
@@ -163,9 +165,24 @@ class GitHub:
 
     def _answer(self, path: str, what: str, parameters: Mapping[str, Any] | None) -> Any:
         def once() -> Any:
-            return self._requester().requestJsonAndCheck("GET", path, parameters=dict(parameters or {}))[1]
+            headers, answer = self._requester().requestJsonAndCheck(
+                "GET", path, parameters=dict(parameters or {})
+            )
+            lower = {str(name).lower(): str(value) for name, value in headers.items()}
+            if "location" in lower:  # PyGithub gives a redirect to another host for an answer
+                raise self._led_away()
+            if "json" not in lower.get(
+                "content-type", "json"
+            ):  # and any text, a captive portal's page, for an object
+                raise self._not_github(what)
+            return answer
 
         return self._patiently(lambda: self._call(once, what), what)
+
+    def _led_away(self) -> NetworkError:
+        return NetworkError(
+            f"{self._api} redirects to another place.", "Set GITHUB_API_URL to the API's own address."
+        )
 
     def _not_github(self, what: str) -> NetworkError:
         return NetworkError(
@@ -202,9 +219,7 @@ class GitHub:
             raise _connection_error(error, self._api) from None
         except (RuntimeError, RecursionError, AssertionError):
             # PyGithub's own refusal to follow a redirect to another host, or in a circle.
-            raise NetworkError(
-                f"{self._api} redirects to another place.", "Set GITHUB_API_URL to the API's own address."
-            ) from None
+            raise self._led_away() from None
         except (ValueError, AttributeError, TypeError):
             raise NetworkError(
                 f"{self._api} gave an answer about {what} that is not JSON.", "Check GITHUB_API_URL."
@@ -274,7 +289,13 @@ class GitHub:
     def _rate_limited(self, headers: Mapping[str, str]) -> Exception:
         """Names the time at which requests are answered again; waits for it where that is soon."""
         seconds = _seconds(headers.get("retry-after"))
-        if seconds is None and (reset := _seconds(headers.get("x-ratelimit-reset"))) is not None:
+        # The reset of the primary limit stands in every answer; only a used up limit makes it a time to wait for.
+        is_used_up = headers.get("x-ratelimit-remaining") == "0"
+        if (
+            seconds is None
+            and is_used_up
+            and (reset := _seconds(headers.get("x-ratelimit-reset"))) is not None
+        ):
             seconds = max(0.0, reset - self._now()) + 1
         if seconds is None:
             until = "for now"
@@ -285,7 +306,7 @@ class GitHub:
         if self.has_token:
             advice = "Wait until then, or use another token."
         error = NetworkError(f"GitHub's rate limit is used up {until}.", advice)
-        return _Wait(error, 30.0 if seconds is None else seconds)
+        return _Wait(error, _SECONDARY if seconds is None else seconds)
 
     def _said(self, data: Any) -> str:
         """GitHub's own message, on one line and without the token, should it repeat it."""
