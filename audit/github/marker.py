@@ -11,6 +11,7 @@ from audit.github.destination import Destination
 _MARK = re.compile(
     r"<!-- ml-audit:v1 key=(?P<key>[^\s>]{1,1000}) sha=(?P<sha>[0-9a-f]{40,64}) run=(?P<run>\d{1,18})\.(?P<attempt>\d{1,9}) -->"
 )
+_RUN = re.compile(r"/actions/runs/\d+")
 _FIX = re.compile(r"<!-- ml-audit:fix key=(?P<key>[0-9a-f]{12}) id=(?P<id>[0-9a-f]{16}) -->")
 
 
@@ -45,8 +46,8 @@ def read_mark(body: str) -> Mark | None:
 
 
 def without_mark(body: str) -> str:
-    """What a reader sees of a comment, for comparison."""
-    return _MARK.sub("", body, count=1).replace("\r\n", "\n").strip()
+    """What a comment says, for comparison: whichever run says it."""
+    return _RUN.sub("/actions/runs/", _MARK.sub("", body, count=1)).replace("\r\n", "\n").strip()
 
 
 def _word(key: str) -> str:

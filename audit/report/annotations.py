@@ -68,7 +68,7 @@ def _annotation(finding: Finding, story: Story) -> Annotation | None:
 
 
 def _message(finding: Finding, place: Place, story: Story) -> str:
-    lines = [finding.message if finding.message.strip() else finding.rule]
+    lines = [finding.message.strip() or finding.rule.strip() or "A finding without words."]
     others: Sequence[Place] = [each for each in finding.evidence if each is not place]
     if others:
         more = len(others) - _MOST_PLACES
