@@ -20,8 +20,13 @@ _LIMIT_IS_WRONG = frozenset(
 _TESTS_MISSING = frozenset(
     "coverage_threshold unexpected_pass snapshot_mismatch generated_files_stale contribution_rule pre_commit_failed".split()
 )
+_CLOSED = frozenset(
+    "cuda filesystem packaging hub git tracking storage containers github_actions hydra kubernetes cloud policy memory".split()
+)
+"""Families whose messages say by themselves what kind of failure it is; those of Python, tensors and data can be of code or of data."""
 _ARGUABLE = frozenset(
-    "cuda_oom hip_oom xpu_oom mps_oom oom_killed file_not_found module_not_found permission_denied import_name_failed attribute_missing wrong_arguments value_error".split()
+    "cuda_oom hip_oom xpu_oom mps_oom oom_killed file_not_found module_not_found permission_denied import_name_failed attribute_missing wrong_arguments value_error "
+    "device_side_assert hub_repository_not_found hub_offline host_allocation_failed wheel_build_failed".split()
 )
 """Signatures whose category the label policy leaves to what else is known."""
 _GPU_MEMORY = re.compile(
@@ -89,6 +94,22 @@ def _holds_the_memory(text: str) -> bool:
     return total > 0 and own / total > 0.8
 
 
+def _closes(candidate: Candidate) -> bool:
+    """Whether the line alone leaves no other category: the machine's record, or a message of a family that is plain about it."""
+    if candidate.signature in _ARGUABLE:
+        return False
+    if candidate.origin in (Origin.MACHINE, Origin.TRAINING) or candidate.signature in (
+        "coverage_threshold",
+        "gate_did_not_run",
+    ):
+        return True
+    return (
+        candidate.hit is not None
+        and candidate.hit.signature.family in _CLOSED
+        and not candidate.hit.signature.policy
+    )
+
+
 def _confidence(cause: JobCause, candidate: Candidate) -> Confidence:
     """High only where the evidence closes it: a line that is sure, of an event that ended the run, and no rival of another category."""
     if candidate.outcome is not Outcome.TERMINAL or cause.job.conclusion is Conclusion.UNKNOWN:
@@ -97,12 +118,7 @@ def _confidence(cause: JobCause, candidate: Candidate) -> Confidence:
         other.category is not candidate.category and other.strength >= Strength.NAMED
         for other in cause.others
     )
-    if (
-        candidate.sure
-        and not rival
-        and candidate.strength >= Strength.NAMED
-        and candidate.signature not in _ARGUABLE
-    ):
+    if candidate.sure and not rival and candidate.strength >= Strength.NAMED and _closes(candidate):
         return Confidence.HIGH
     if candidate.strength >= Strength.NAMED or candidate.sure:
         return Confidence.MEDIUM

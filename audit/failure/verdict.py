@@ -65,10 +65,7 @@ def build(
         )
         failing = (*[f"claim: {outcome.claim.text}" for outcome in claims if _doubted(outcome)], *failing)
         if decided.category in (Category.PASSED, Category.INCONCLUSIVE):
-            sure = unsupported.claim.status is ClaimStatus.CONTRADICTED and bool(unsupported.facts)
-            decided = Decided(
-                Category.UNSUPPORTED_CLAIM, Decision.BLOCK, Confidence.HIGH if sure else Confidence.MEDIUM
-            )
+            decided = Decided(Category.UNSUPPORTED_CLAIM, Decision.BLOCK, Confidence.MEDIUM)
             cause = told
         else:
             others = (

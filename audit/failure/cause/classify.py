@@ -118,6 +118,19 @@ _OS_CODES |= {
 _ERRNO = re.compile(r"\[Errno (\d{1,3})\]")
 
 
+_CHECKING = (
+    "",
+    "AssertionError",
+    "Failed",
+    "ValueError",
+    "SystemExit",
+    "RuntimeError",
+    "Exception",
+    "FloatingPointError",
+)
+"""Exceptions by which code reports that a check did not hold."""
+
+
 def states_a_check(hit: Hit) -> bool:
     """Whether a signature is of a check on numbers: what the number is of decides its category."""
     return hit.signature.family == "numeric" and hit.signature.category in ("by_context", "metric_policy")
@@ -148,21 +161,13 @@ def judge(
         and hit.signature.category != "by_context"
     ):
         return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit, sure=True)
-    if name in _CASCADE or (hit is not None and hit.signature.role == "cascade"):
+    checked = comparison(message, context) if name in _CHECKING else None
+    stated = name in ("", "SystemExit") and checked is not None and checked.strength >= 2
+    if name in _CASCADE or (hit is not None and hit.signature.role == "cascade" and not stated):
         signature = hit.signature.name if hit is not None else _snake(name)
         return Judged(signature, category_of(hit.signature.category) if hit else None, Strength.CASCADE, hit)
-    if name in (
-        "",
-        "AssertionError",
-        "Failed",
-        "ValueError",
-        "SystemExit",
-        "RuntimeError",
-        "Exception",
-        "FloatingPointError",
-    ) and (
-        (checked := comparison(message, context)) is not None
-        and (name in ("", "AssertionError", "Failed", "SystemExit") or checked.strength >= 2)
+    if checked is not None and (
+        name in ("", "AssertionError", "Failed", "SystemExit") or checked.strength >= 2
     ):
         judged = _check(checked, name, message + " " + extra, hit, context=context)
         if judged is not None:

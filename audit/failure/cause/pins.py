@@ -12,9 +12,6 @@ from audit.failure.cause.candidate import Candidate, Origin
 from audit.failure.cause.scene import Scene
 from audit.failure.gates.checkout import Checkout
 
-_INTERFACES = frozenset(
-    "attribute_missing import_name_failed wrong_arguments attribute_error import_error type_error module_not_found".split()
-)
 _MODULE = re.compile(
     r"module '(?P<a>[\w.]+)' has no attribute|cannot import name '[\w.]+' from '(?P<b>[\w.]+)'|No module named '(?P<c>[\w.]+)'|"
     r"`(?P<d>np|numpy)\.\w+` was removed in the NumPy|(?P<e>numpy|torch|pandas|jax|tensorflow|keras|transformers)\.\w[\w.]* (?:was|has been) removed"
@@ -27,8 +24,7 @@ _REQUIREMENTS = re.compile(r"(?:^|/)(?:requirements[\w.-]*\.(?:txt|in|lock)|cons
 def decide(scene: Scene, candidate: Candidate) -> Candidate:
     """The candidate, as a matter of pins where the missing interface is another package's and the checkout does not pin that package exactly."""
     if (
-        candidate.signature not in _INTERFACES
-        or candidate.origin not in (Origin.TEST, Origin.EXCEPTION)
+        candidate.origin not in (Origin.TEST, Origin.EXCEPTION)
         or candidate.category is not Category.CORRECTNESS
     ):
         return candidate

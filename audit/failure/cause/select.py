@@ -7,6 +7,7 @@ import msgspec
 
 from audit.documents.verdict import Category
 from audit.failure.cause import (
+    configured,
     distributed,
     environment,
     exceptions,
@@ -169,8 +170,10 @@ def _settle(
     records: Sequence[Candidate],
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Orders candidates: records of the machine, tests, terminal exceptions and tools' own words, checks, training."""
-    tested = [pins.decide(scene, candidate) for candidate in tested]
-    found = [pins.decide(scene, candidate) for candidate in distributed.demote(found)]
+    tested = [configured.decide(scene, pins.decide(scene, candidate)) for candidate in tested]
+    found = [
+        configured.decide(scene, pins.decide(scene, candidate)) for candidate in distributed.demote(found)
+    ]
     ends = [end for step in steps for end in scene.view(step).ends]
     roots = [candidate for candidate in found if candidate.strength >= Strength.GENERIC]
     rest = [candidate for candidate in found if candidate.strength < Strength.GENERIC]

@@ -41,6 +41,8 @@ def find(view: StepView) -> list[Candidate]:
         if hit.signature.id == "nccl_last_error" and (told := _next(view, line)) is not None:
             hit = msgspec.structs.replace(hit, line=told)
             line = told
+        if line.text.rstrip().endswith("Traceback (most recent call last)"):
+            continue  # IPython's header; the exception's own line stands at its end
         key = hit.signature.name
         if key in first:
             first[key] = _again(first[key], view, line)
