@@ -216,12 +216,13 @@ def _split(lines: list[str]) -> Iterator[tuple[tuple[int, str, str], _Block | No
                     (end for end in range(index, len(lines)) if "-->" in lines[end]), len(lines) + 1
                 )
             index = closing if closing < len(lines) else index
-        elif (fence := _FENCE.match(line)) and not _is_underline(lines, index):
+        elif ("```" in line or "~~~" in line) and (fence := _FENCE.match(line)) and not _is_underline(lines, index):
             end = _fence_end(lines, index, fence["fence"])
             yield (0, "", ""), _Block(fence["language"].lower(), index + 2, lines[index + 1 : end])
             index = end
-        elif (directive := _DIRECTIVE.match(line)) or (
-            line.rstrip().endswith("::") and not line.lstrip().startswith("..")
+        elif "::" in line and (
+            (directive := _DIRECTIVE.match(line))
+            or (line.rstrip().endswith("::") and not line.lstrip().startswith(".."))
         ):
             language = directive["language"].lower() if directive else ""
             yield (index + 1, line, ""), None
@@ -299,11 +300,11 @@ class _Reader:
             self.variables.update(_VARIABLE.findall(line))
 
     def _heading(self, number: int, line: str, following: str) -> bool:
-        if match := _ATX.match(line):
+        if "#" in line and (match := _ATX.match(line)):
             text, level = match["text"], len(match["marks"])
-        elif match := _HTML_HEADING.search(line):
+        elif "<" in line and (match := _HTML_HEADING.search(line)):
             text, level = match["text"], int(match["level"])
-        elif (match := _UNDERLINE.match(following)) and _is_title(line, following):
+        elif following and (match := _UNDERLINE.match(following)) and _is_title(line, following):
             text, level = line, _LEVELS.get(match["mark"], 4)
         else:
             return False
