@@ -4,14 +4,15 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import jsonschema_rs
-from graphql import GraphQLSchema
 
-from .graphql import load_schema
 from .spec import GRAPHQL, REST, Member, Schemas, fetched, load
+
+if TYPE_CHECKING:
+    from graphql import GraphQLSchema
 
 # Statuses that GitHub gives anywhere, whether or not an endpoint's description lists them.
 _ANYWHERE = frozenset(
@@ -141,8 +142,10 @@ class Contract:
         self._operations: dict[tuple[str, str], Operation] = {}
 
     @cached_property
-    def graphql(self) -> GraphQLSchema:
+    def graphql(self) -> "GraphQLSchema":
         """Parsed on first use: it takes most of a second."""
+        from .graphql import load_schema
+
         return load_schema(self._sdl)
 
     def operation(self, method: str, template: str) -> Operation:

@@ -12,18 +12,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from . import actions, publishing, reading  # noqa: F401  (they register their routes)
-from .certificates import Certificates
 from .contract import Contract
 from .faults import Fault, Moment, Switch
-from .graphql import answer_graphql
 from .limits import CREATIONS_A_MINUTE, CREATIONS_AN_HOUR, POINTS_A_MINUTE, header_errors, text_errors
 from .routing import Answer, Call, Route, allowed_methods, error, found, not_found, not_permitted
 from .shapes import Shapes
 from .world import TOKENS, Commit, Pull, Repository, Token, World
+
+if TYPE_CHECKING:
+    from .certificates import Certificates
 
 _MAX_BODY = 8 * 2**20
 _LINK_SECONDS = 60.0
@@ -90,7 +91,7 @@ class FakeGitHub:
         host: str = "127.0.0.1",
         port: int = 0,
         public_host: str | None = None,
-        certificates: Certificates | None = None,
+        certificates: "Certificates | None" = None,
     ) -> None:
         self.world = World(clock)
         self.requests: list[Request] = []
@@ -420,6 +421,8 @@ class FakeGitHub:
         if self._contract is None:
             return error(503, "GraphQL needs GitHub's schema")
         call = self._call(request, Repository(0, "nobody/nothing"), token, {})
+        from .graphql import answer_graphql
+
         return answer_graphql(call, self._contract.graphql)
 
     def _over_pace(self, request: Request, token: Token | None) -> Answer | None:
