@@ -12,6 +12,11 @@ from audit.failure.gates.model import GateOutcome
 from audit.failure.gates.model import Series as Paired
 from audit.failure.gates.rundata import RunData
 
+EPSILON: Final = 2.0**-23
+"""Relative distance of neighbouring float32 numbers."""
+_FINE: Final = 1e-4
+"""Relative errors below this are told in float32 units too: they may be rounding."""
+
 _NAME: Final = re.compile(r"[^a-z0-9]+")
 
 
@@ -62,6 +67,8 @@ def _plain(outcome: GateOutcome, stem: str, data: RunData) -> Iterator[Fact]:
         yield Fact(f"{stem}_limit", limit, formula="limit of the gate", inputs=(b,))
         if limit and math.isfinite(actual):
             upper = outcome.operator in ("<", "<=")
+            if outcome.derived and upper and limit < _FINE:
+                yield from _in_units(stem, abs(actual), a)
             if outcome.derived and upper and 0 < limit < 1 and actual > -1:
                 yield Fact(
                     f"{stem}_over_limit",
@@ -105,6 +112,17 @@ def _plain(outcome: GateOutcome, stem: str, data: RunData) -> Iterator[Fact]:
             )
 
 
+def _in_units(stem: str, error: float, *inputs: FactInput) -> Iterator[Fact]:
+    """A small relative error in units of float32 resolution."""
+    if 0 < error < _FINE:
+        yield Fact(
+            f"{stem}_error_over_float32_eps",
+            error / EPSILON,
+            formula="relative error / 2**-23",
+            inputs=inputs,
+        )
+
+
 def _closeness(outcome: GateOutcome, stem: str, a: FactInput) -> Iterator[Fact]:
     actual, expected = outcome.actual, outcome.limit
     if actual is None or expected is None or not math.isfinite(actual) or not math.isfinite(expected):
@@ -120,6 +138,7 @@ def _closeness(outcome: GateOutcome, stem: str, a: FactInput) -> Iterator[Fact]:
             formula="abs(actual - expected) / abs(expected)",
             inputs=(a, e),
         )
+        yield from _in_units(stem, difference / abs(expected), a, e)
         yield Fact(f"{stem}_ratio", actual / expected, formula="actual / expected", inputs=(a, e))
 
 
@@ -164,6 +183,7 @@ def series_facts(series: Paired, stem: str, actual: str, golden: str) -> list[Fa
                 inputs=inputs,
             )
         )
+    facts += _in_units(f"{stem}_max", series.worst_relative, *inputs)
     if series.over is not None:
         facts.append(
             Fact(

@@ -21,7 +21,7 @@ _NONE: Final = re.compile(r"(?:^|[= ])(?:no tests ran|collected 0 items)\b")
 _SUMMARY: Final = re.compile(r"^=*\s?(?P<counts>\d{1,7} \w+(?:, \d{1,7} \w+)*) in \d")
 _COUNT: Final = re.compile(r"(\d{1,7}) (\w+)")
 _IGNORED: Final = re.compile(r"\|\|\s*(?:true|:|exit 0|/bin/true|echo\b)")
-_TO_FIVE: Final = re.compile(r"\$\?\s*(?:-eq|==|=)\s*5")
+_TO_FIVE: Final = re.compile(r"\$\??\"?\w{0,20}\"?\s*(?:-eq|==|=)\s*5")
 _GATE_NAME: Final = re.compile(
     r"(?:^|[_/.\s-])(?:test|tests|check|gate|compare|golden|eval|evaluate|budget|assert|verify|validate|bench|benchmark|regression)"
     r"(?:[_/.\s-]|$)",
@@ -144,7 +144,7 @@ def _of_metrics_lists(checkout: Checkout) -> Iterator[NotRun]:
 
 def _is_gate(call: Called) -> bool:
     command = call.command
-    return runs_pytest(call) or bool(_GATE_NAME.search(command.target or "") or _GATE_NAME.search(call.step))
+    return runs_pytest(call) or bool(command.target and _GATE_NAME.search(command.target))
 
 
 def _of_commands(checkout: Checkout, calls: Sequence[Called]) -> Iterator[NotRun]:

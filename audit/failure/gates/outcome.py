@@ -181,7 +181,7 @@ def _sides(seen: Seen, told: Told | None) -> GateOutcome | None:
         line=node.lineno,
         symbol=seen.symbol,
         rule=ast.unparse(node)[:300],
-        subject=_subject(seen, metric, left_text, operator),
+        subject=_subject(seen, metric, left_text, "close" if rtol is not None else operator),
         passed=passed,
         metric=metric,
         operator="close" if rtol is not None or operator == "close" else operator,

@@ -64,10 +64,21 @@ def _parts(node: ast.expr) -> list[str | Gap] | None:
         return _percent(node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         left, right = _parts(node.left), _parts(node.right)
-        return None if left is None and right is None else [*(left or [Gap("")]), *(right or [Gap("")])]
+        if left is None and right is None:
+            return None
+        return [*(left or [_gap(node.left)]), *(right or [_gap(node.right)])]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
         return _formatted(node)
     return None
+
+
+def _gap(node: ast.expr) -> Gap:
+    """A value in a sum of texts: `str(loss)` states `loss`."""
+    wrapped = (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("str", "repr")
+    )
+    inner = node.args[0] if wrapped and isinstance(node, ast.Call) and node.args else node
+    return Gap(ast.unparse(inner))
 
 
 def _joined(part: ast.expr) -> str | Gap:

@@ -1,5 +1,7 @@
 """Gates of small checkouts, computed again on small telemetry."""
 
+# ruff: noqa: E501  (texts of files and logs)
+
 import json
 import math
 from collections.abc import Callable
