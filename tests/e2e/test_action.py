@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.action.git_server import git_server
 from tests.e2e import payloads
 from tests.e2e.recipes import recipes
 from tests.e2e.repositories import BETTER, NAME, NUMBER, SECRET, Change, make_change, publish, publish_run
@@ -189,22 +190,27 @@ def test_a_merge_group(runner: Runner, github: FakeGitHub, change: Change):
     assert ran.outputs["findings-new"] != "" and comments(github) == []
 
 
-def test_a_shallow_checkout_without_credentials(
-    runner: Runner, github: FakeGitHub, change: Change, tmp_path: Path
-):
-    """As `actions/checkout` makes it: the merge commit alone. Head and merge base come from GitHub's archive."""
+@pytest.mark.parametrize("closed", [False, True], ids=["fetched", "from the archive"])
+def test_a_shallow_checkout(runner: Runner, github: FakeGitHub, change: Change, tmp_path: Path, closed: bool):
+    """As `actions/checkout` makes it: the merge commit alone. Head and merge base are fetched, or come from GitHub's archive."""
+    hosted, shallow = tmp_path / "hosted" / f"{NAME}.git", tmp_path / "shallow"
     git(change.folder, "branch", "merge", change.merge)
-    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "-q", "--bare", str(change.folder), str(hosted))
+    git(hosted, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(tmp_path, "clone", "-q", "--depth", "1", "--branch", "merge", f"file://{change.folder}", str(shallow))
     git(shallow, "switch", "-q", "--detach", "HEAD")
-    git(shallow, "remote", "set-url", "origin", f"{github.api_url}/{NAME}")
-    ran = runner.run(
-        "pull_request", payloads.pull_request(change), shallow, MAIN, environment=enterprise(github)
-    )
+    with git_server(tmp_path / "hosted") as server:
+        server.closed = closed
+        git(shallow, "remote", "set-url", "origin", f"{server.url}/{NAME}")
+        environment = {"GITHUB_SERVER_URL": server.url}
+        ran = runner.run(
+            "pull_request", payloads.pull_request(change), shallow, MAIN, environment=environment
+        )
     assert ran.jobs == {"audit": "failure"}, ran.text
-    told = report(runner)
-    assert told["commit"] == change.head
-    assert ran.outputs["findings-new"] == "4" and "baseline not available" not in comments(github)[0].lower()
+    assert server.asked and bool(github.asked("GET", "tarball")) is closed
+    assert report(runner)["commit"] == change.head
+    assert (ran.outputs["findings-new"], ran.outputs["score"]) == ("4", "4.5")
+    assert "baseline not available" not in comments(github)[0].lower()
 
 
 def test_another_repository(runner: Runner, github: FakeGitHub, change: Change):
