@@ -30,7 +30,7 @@ def find(view: StepView) -> list[Candidate]:
     spans = [(session.first.number, session.last.number, session.first.source) for session in view.sessions]
     found: list[Candidate] = []
     for line in _tail(view):
-        if line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.DUMP} or line.text.startswith(
+        if line.kinds & {Kind.ECHO, Kind.SOURCE} or line.text.startswith(
             ("##[", "[command]", "+ ", "$ ")
         ):
             continue
