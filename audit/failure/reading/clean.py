@@ -121,12 +121,11 @@ class _Told:
         self.kernel = False
 
     def learn(self, match: re.Match[str]) -> None:
-        group = match.lastgroup
-        found = match.groupdict()
-        if found["date"]:
+        if date := match["date"]:
             if self.time is None:
-                self.time = _seconds(found["date"].strip("[]"))
+                self.time = _seconds(date.strip("[]"))
             return
+        found = match.groupdict()
         if found["kernel"] or found["syslog"]:
             self.kernel = True
         for name in _RANK_GROUPS:
@@ -135,8 +134,8 @@ class _Told:
         for name in _WORKER_GROUPS:
             if found[name] and self.worker is None:
                 self.worker = f"{found[name]} pid={found['pid']}" if name == "actor" else found[name]
-        if group == "act":
-            self.job = self.job or found["act"].strip()
+        if found["act"] and self.job is None:
+            self.job = found["act"].strip()
 
 
 def _strip(text: str, numbered: bool, told: _Told) -> str:
@@ -148,12 +147,10 @@ def _strip(text: str, numbered: bool, told: _Told) -> str:
         told.rank = int(label["label"])
         text = text[label.end() :]
     for _ in range(_MOST_PREFIXES):
-        found = _PREFIX.match(text)
-        if found is None and text[:1] == " ":
-            # Some programs write a blank before their own stamp.
-            indent = len(text) - len(text.lstrip(" "))
-            found = _PREFIX.match(text, indent) if indent <= 2 else None
-        if found is None or found.end() == 0:
+        # Some programs write a blank or two before their own stamp.
+        indent = 0 if text[:1] != " " else 1 if text[1:2] != " " else 2
+        found = _PREFIX.match(text, indent)
+        if found is None or found.end() == indent:
             break
         told.learn(found)
         text = text[found.end() :]
@@ -173,14 +170,16 @@ def _seconds(stamp: str) -> float | None:
     whole = _second(stamp[:19])
     if whole is None:
         return None
-    rest = stamp[19:].replace(",", ".").strip()
+    rest = stamp[19:]
+    if rest[-1:] == "Z":  # the usual one
+        return whole + float(rest[:-1]) if len(rest) > 2 else whole
+    rest = rest.replace(",", ".").strip()
     zone = re.search(r"([+-])(\d\d):?(\d\d)$", rest)
     if zone:
         offset = timedelta(hours=int(zone[2]), minutes=int(zone[3])).total_seconds()
         whole -= offset if zone[1] == "+" else -offset
         rest = rest[: zone.start()].strip()
-    fraction = rest.rstrip("Z")
-    return whole + float(fraction) if fraction.startswith(".") and len(fraction) > 1 else whole
+    return whole + float(rest) if len(rest) > 1 else whole
 
 
 def _short(year: int, stamp: re.Match[str]) -> float | None:

@@ -63,20 +63,20 @@ class Context:
     def follow(self, raw: str, line: Clean, kinds: set[Kind]) -> None:
         """Adds to `kinds` what the line is by its place."""
         text = line.text
-        if Kind.STEP in kinds or Kind.COMMAND in kinds:
-            self._steps(raw, text)
+        if kinds:
+            if Kind.STEP in kinds or Kind.COMMAND in kinds:
+                self._steps(raw, text)
+            if Kind.TEST in kinds or Kind.PASSED in kinds:
+                self._sections(text)
+                if (_GOOD_OUTCOME.search(text) and Kind.FAILED not in kinds) or _BARE_ID.match(text):
+                    kinds.add(Kind.TEST_ID)
+        elif "::" in text and _BARE_ID.match(text):
+            kinds.add(Kind.TEST_ID)
         if self._echoed(text, kinds):
             kinds.add(Kind.ECHO)
         if self._source(line, kinds):
             kinds.add(Kind.SOURCE)
-        if "::" in text or " ... " in text or Kind.PASSED in kinds or Kind.TEST in kinds:
-            if (_GOOD_OUTCOME.search(text) and Kind.FAILED not in kinds) or _BARE_ID.match(text):
-                kinds.add(Kind.TEST_ID)
-        if (
-            self._warnings
-            or (text[:1] in " u" and _HELP.match(text))
-            or (text.endswith(",") and _SETTING.match(text))
-        ):
+        if self._warnings or (text[:1] in " u" and _HELP.match(text)) or (text[-1:] == "," and _SETTING.match(text)):
             kinds.add(Kind.DUMP)
 
     def _steps(self, raw: str, text: str) -> None:
@@ -110,8 +110,6 @@ class Context:
 
     def _source(self, line: Clean, kinds: set[Kind]) -> bool:
         text = line.text
-        if Kind.TEST in kinds or text.startswith(("=", "_", "-")):
-            self._sections(text)
         if self._report and not self._captured and text.startswith((">   ", "    ")):
             return True
         key = (line.rank, line.worker)

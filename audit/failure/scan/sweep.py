@@ -7,6 +7,8 @@ import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from operator import add
 from typing import NamedTuple
 
 import msgspec
@@ -35,9 +37,9 @@ class Limits(msgspec.Struct, frozen=True):
     beginning and at the end.
     """
 
-    head: int = 3 * 2**20
-    tail: int = 3 * 2**20
-    between: int = 2 * 2**20
+    head: int = 3 * 2**19
+    tail: int = 3 * 2**19
+    between: int = 2**20
     hits: int = 100
 
     def shared(self, count: int) -> "Limits":
@@ -219,7 +221,9 @@ def _around(line: bytes, end: int) -> bytes:
 
 
 def _line_starts(block: bytes) -> list[int]:
-    return [0, *(match.end() for match in re.finditer(rb"\n", block))]
+    """Where lines begin, and where the next one would (no loop in Python: this is done for most blocks of a large log)."""
+    lines = block.split(b"\n")
+    return [0, *map(add, accumulate(map(len, lines[:-1])), range(1, len(lines)))]
 
 
 class _Keeper:

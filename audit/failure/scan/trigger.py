@@ -15,7 +15,7 @@ from re import _parser  # type: ignore[attr-defined]  # isort: skip
 # What stands before the text proper once prefixes are taken off: nothing, or the last character of a prefix.
 _BEGIN = rb"(?:^|[\s\]:>)|])"
 # Hyperscan expands bounded repeats into states; a long one costs more than it selects.
-_LONGEST_REPEAT = 60
+_LONGEST_REPEAT = 8
 _CATEGORIES = {
     codes.CATEGORY_DIGIT: rb"\d",
     codes.CATEGORY_NOT_DIGIT: rb"\D",
@@ -128,21 +128,27 @@ def _printable(byte: int) -> bytes:
 
 
 def _class(items: Sequence[Node]) -> bytes:
-    """A set of characters; what is beyond ASCII stands for any such byte, one or more of them."""
+    """A set of characters. What is beyond ASCII is spelt out, but for ranges, which stand for any such bytes."""
     negated = items[0][0] is codes.NEGATE
-    members, wide = b"", False
+    members, wide = b"", []
     for code, value in items[negated:]:
         if code is codes.LITERAL:
-            wide |= value > 127
-            members += _literal(value) if value < 128 else rb"\x80-\xff"
+            if value < 128:
+                members += _literal(value)
+            else:
+                wide.append(_literal(value))
         elif code is codes.RANGE:
-            wide |= value[1] > 127
-            members += _literal(value[0]) + b"-" + (_literal(value[1]) if value[1] < 128 else rb"\xff")
+            if value[1] > 127:
+                wide.append(rb"[\x80-\xff]{1,4}")
+            if value[0] < 128:
+                members += _literal(value[0]) + b"-" + _literal(min(value[1], 127))
         else:
             members += _CATEGORIES[value]
     if negated:
         return rb"[^\n]" if wide else b"[^" + members + b"]"
-    return b"[" + members + b"]" + (b"{1,4}" if wide else b"")
+    if not wide:
+        return b"[" + members + b"]"
+    return b"(?:" + b"|".join([*([b"[" + members + b"]"] if members else []), *wide]) + b")"
 
 
 def _repeat(least: int, most: Any, nodes: Sequence[Node]) -> bytes:
