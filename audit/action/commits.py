@@ -45,10 +45,11 @@ class Located(msgspec.Struct, frozen=True):
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What locating needs of the world: the workspace, the environment for Git and for GitHub (with the token in GITHUB_TOKEN), who is told what is done."""
+    """What locating needs of the world: the workspace, the environment for Git, how GitHub is asked, and who is told what is done."""
 
     workspace: Path
     environ: Mapping[str, str]
+    ask: Callable[[], GitHub]
     progress: Callable[[str], None]
     debug: Callable[[str], None] = lambda _: None
 
@@ -149,7 +150,7 @@ def _asked(plan: Plan, base: str, head: str, around: Surroundings) -> tuple[str 
     if not destination.token:
         return None, "there is no token to ask GitHub with"
     try:
-        with GitHub(destination.api_url, destination.token.value) as github:
+        with around.ask() as github:
             return github.merge_base(destination.repository, base, head), ""
     except NetworkError as error:
         around.debug(f"{error.message} {error.advice}")
@@ -214,7 +215,7 @@ class _Locating:
             assert isinstance(target, Checkout)  # noqa: S101 (another repository has no checkout to look at)
             return target.commit or "HEAD", baseline
         destination = self._plan.destination
-        with GitHub(destination.api_url, destination.token.value or None) as github:
+        with self._around.ask() as github:
             pull = github.pull(destination.repository, target.number)
         try:
             head, base = str(pull["head"]["sha"]), str(pull["base"]["sha"])
@@ -255,7 +256,7 @@ class _Locating:
         destination = self._plan.destination
         why = "; ".join(self._store.troubles) or "it was not found"
         try:
-            with GitHub(destination.api_url, destination.token.value or None) as github:
+            with self._around.ask() as github:
                 commit = github.commit(destination.repository, wanted)
         except NetworkError as error:
             here = self._store.commit("HEAD")

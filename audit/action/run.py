@@ -213,9 +213,8 @@ class _Work:
         """Audits what the plan names, and publishes the result."""
         runner = self._runner
         environ = environment(self.plan, self._inputs, runner.environ, runner.workspace)
-        with located(
-            self.plan, Surroundings(runner.workspace, environ, runner.log.info, runner.log.debug)
-        ) as found:
+        around = Surroundings(runner.workspace, environ, self._ask, runner.log.info, runner.log.debug)
+        with located(self.plan, around) as found:
             self.plan = adjusted(self.plan, found)
             self.check = open_check(self.plan.destination, self.plan.wishes, runner.effects)
             audited = engine.audit(
@@ -229,11 +228,17 @@ class _Work:
         decided = gate(report.findings, threshold, self.plan.scope)
         return self._finished(report, audited.rules, decided, exit_code=ExitCode(decided.exit_code))
 
+    def _ask(self) -> GitHub:
+        """The running repository's GitHub, for reading."""
+        destination, effects = self.plan.destination, self._runner.effects
+        token = destination.token.value or None
+        return GitHub(destination.api_url, token, sleep=effects.sleep, now=effects.wall)
+
     def publish_first_run(self) -> Ended:
         """Publishes the report of a run that could not do it. The gate was that run's: this one only shows it."""
         run, destination = self.plan.run, self.plan.destination
         assert run is not None  # noqa: S101 (the stage is made of one)
-        with GitHub(destination.api_url, destination.token.value or None) as github:
+        with self._ask() as github:
             number, why = pull_of(github, destination.repository, run)
             if number is None:
                 self._runner.log.notice(why)

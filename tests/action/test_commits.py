@@ -10,6 +10,7 @@ import pytest
 from audit.action.commits import Located, Surroundings, located
 from audit.action.plan import Checkout, MergeBase, Named, Plan, PullHead
 from audit.assess.errors import DocumentError
+from audit.net.github import GitHub
 from audit.source.errors import SourceError
 from tests.action.git_server import GitServer, git_server
 from tests.action.payloads import REPOSITORY, planned
@@ -47,7 +48,12 @@ class World:
 
     def around(self, workspace: Path) -> Surroundings:
         environ = {**effects(self.folder).environ, "GITHUB_API_URL": self.github.api_url}
-        return Surroundings(workspace, environ, lambda _: None)
+        return Surroundings(
+            workspace,
+            environ,
+            lambda: GitHub(self.github.api_url, self.github.tokens.write, sleep=lambda _: None),
+            lambda _: None,
+        )
 
     def found(self, workspace: Path, **changes: object) -> Located:
         with located(self.plan(**changes), self.around(workspace)) as found:
