@@ -45,14 +45,20 @@ def check(
     known = list(facts)
     made: list[ClaimOutcome] = []
     for sentence in sentences(text):
-        for statement in (
-            [*table_statements(sentence), *statements(sentence)] if sentence.cells else statements(sentence)
-        ):
+        for statement in _stated(sentence):
             result = _checked(statement, runs, telemetry, reading, known)
             made.append(_outcome(sentence, statement, result))
         if len(made) >= MAX_CLAIMS:
             break
     return _one_a_line(made)
+
+
+def _stated(sentence: Sentence) -> list[Statement]:
+    """The statements of a sentence. A table's row is one where its header tells both sides, or where it has two cells, name and value."""
+    if not sentence.cells:
+        return statements(sentence)
+    found = table_statements(sentence)
+    return found if found or len(sentence.cells) != 2 else statements(sentence)
 
 
 def _checked(

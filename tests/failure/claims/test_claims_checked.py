@@ -1,0 +1,331 @@
+"""Claims of small texts, held against small histories."""
+
+# ruff: noqa: E501  (texts of files)
+
+import json
+from collections.abc import Callable, Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audit.documents.verdict import Fact
+from audit.failure.claims import ClaimOutcome, Family, check
+from audit.failure.claims.quantities import quantities
+from audit.failure.claims.sentences import sentences
+from audit.failure.model import Line, LogSource, Reading
+from audit.telemetry.model import Telemetry, joined
+from audit.telemetry.registry import read_bytes
+
+
+def run(count: int, **columns: Callable[[int], float]) -> str:
+    return "\n".join(
+        json.dumps({"step": i, **{k: f(i) for k, f in columns.items()}}) for i in range(1, count + 1)
+    )
+
+
+def telemetry(files: Mapping[str, str]) -> Telemetry:
+    return joined([read_bytes(name, text.encode()) for name, text in files.items()])
+
+
+def outcomes(
+    text: str, files: Mapping[str, str] | None = None, log: str = "", facts: tuple[Fact, ...] = ()
+) -> list[ClaimOutcome]:
+    lines = tuple(Line("log.txt", n, row, row) for n, row in enumerate(log.split("\n"), 1))
+    return check(
+        text, telemetry(files or {}), Reading((LogSource("log.txt", len(lines), len(log)),), lines, ()), facts
+    )
+
+
+def status(text: str, files: Mapping[str, str] | None = None, **more: object) -> str:
+    found = outcomes(text, files, **more)  # type: ignore[arg-type]
+    assert len(found) == 1, [(c.claim.text, c.family) for c in found]
+    return found[0].claim.status.value
+
+
+def speeds(old: float, new: float, warm: int = 5) -> dict[str, str]:
+    """Two runs whose first steps are ten times slower in the baseline."""
+
+    def before(i: int) -> float:
+        return old / 10 if i <= warm else old + i % 3
+
+    def after(i: int) -> float:
+        return new + i % 3
+
+    return {
+        "baseline.jsonl": run(100, tokens_per_sec=before, step_time=lambda i: 1000 / before(i)),
+        "candidate.jsonl": run(100, tokens_per_sec=after, step_time=lambda i: 1000 / after(i)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "expected"),
+    [
+        ("Throughput is 2.0x higher.", 1000, 2000, "supported"),
+        ("Throughput is 2.0x higher.", 1000, 1500, "contradicted"),
+        ("Training is 50 % faster.", 1000, 1500, "supported"),
+        ("130 % faster", 1000, 2300, "supported"),
+        ("Throughput +12%", 1000, 1120, "supported"),
+        ("Throughput drops by 5 %.", 1000, 950, "supported"),
+        ("Step time is 20 % lower.", 1000, 1250, "supported"),
+        ("Step time is 20 % lower.", 1000, 1200, "contradicted"),
+        ("At least 1.5x faster", 1000, 1800, "supported"),
+        ("At least 1.5x faster", 1000, 1300, "contradicted"),
+        ("Throughput went from 1000 tokens/s to 2000 tokens/s", 1000, 2000, "supported"),
+        ("2000 tokens/s instead of 1000 tokens/s", 1000, 1400, "contradicted"),
+        ("No slowdown: throughput unchanged", 1000, 995, "supported"),
+        ("No slowdown: throughput unchanged", 1000, 900, "contradicted"),
+    ],
+)
+def test_speed(text: str, old: float, new: float, expected: str) -> None:
+    assert status(text, speeds(old, new)) == expected
+
+
+def test_a_ratio_that_only_the_warm_up_makes_is_contradicted_and_said() -> None:
+    files = {
+        "baseline.jsonl": run(
+            20,
+            tokens_per_sec=lambda i: 10.0 if i <= 5 else 1000.0,
+            step_time=lambda i: 50.0 if i <= 5 else 0.5,
+        ),
+        "candidate.jsonl": run(200, tokens_per_sec=lambda i: 1000.0, step_time=lambda i: 0.5),
+    }
+    (found,) = outcomes("Throughput is 25x higher", files)
+    assert found.claim.status.value == "contradicted"
+    assert "warm-up" in found.claim.why or "steady window 1x" in found.claim.why
+    assert next(f for f in found.facts if f.name == "steady_speed_ratio").value == 1.0
+
+
+def test_a_comparison_needs_two_runs_that_are_told_apart() -> None:
+    one = {"run.jsonl": run(50, tokens_per_sec=lambda i: 5.0)}
+    assert status("Twice as fast: 2x throughput", one) == "not_derivable"
+    assert (
+        status(
+            "2x throughput", {"a.jsonl": one["run.jsonl"], "b.jsonl": run(50, tokens_per_sec=lambda i: 7.0)}
+        )
+        == "not_derivable"
+    )
+    assert status("Throughput reaches 5.0 tokens/s", one) == "supported"
+    assert status("Throughput reaches 5.0 tokens/s", {}) == "not_derivable"
+
+
+def losses(
+    old: float, new: float, steps: tuple[int, int] = (60, 60), name: str = "val_loss"
+) -> dict[str, str]:
+    return {
+        "main.jsonl": run(steps[0], **{name: lambda i: old + 1 / i - 1 / steps[0]}),
+        "pr.jsonl": run(steps[1], **{name: lambda i: new + 1 / i - 1 / steps[1]}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "expected"),
+    [
+        ("No loss regression: validation loss within 0.5 % of main.", 2.0, 2.008, "supported"),
+        ("No loss regression: validation loss within 0.5 % of main.", 2.0, 2.07, "contradicted"),
+        ("Validation loss is 2.07 instead of 2.00", 2.0, 2.07, "supported"),
+        ("Validation loss is 1.90 instead of 2.00", 2.0, 2.07, "contradicted"),
+        ("Validation loss drops from 2.0 to 1.5", 2.0, 1.5, "supported"),
+        ("Validation loss improves by 25 %", 2.0, 1.5, "supported"),
+        ("Validation loss improves by 25 %", 2.0, 1.8, "contradicted"),
+        ("The validation loss is unchanged compared to main", 2.0, 2.001, "supported"),
+        ("The validation loss is unchanged compared to main", 2.0, 2.2, "contradicted"),
+        ("The validation loss is unchanged compared to main", 2.0, 2.02, "not_derivable"),
+        ("Better validation loss than main", 2.0, 2.2, "contradicted"),
+    ],
+)
+def test_losses(text: str, old: float, new: float, expected: str) -> None:
+    assert status(text, losses(old, new)) == expected
+
+
+def test_last_values_of_runs_of_different_length_are_no_comparison() -> None:
+    files = {
+        "main.jsonl": run(40, loss=lambda i: 4 - i / 40),
+        "pr.jsonl": run(240, loss=lambda i: 4 - i / 80),
+    }
+    (found,) = outcomes("It trains better: final loss 1.00 instead of 3.00", files)
+    assert found.claim.status.value == "contradicted"
+    assert "step 40" in found.claim.why
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Reaches 91.2 % accuracy", "supported"),
+        ("Final accuracy 0.93", "contradicted"),
+        ("Best accuracy 0.93", "supported"),
+        ("accuracy above 0.9", "supported"),
+        ("accuracy of 0.95", "contradicted"),
+    ],
+)
+def test_scores_of_one_run(text: str, expected: str) -> None:
+    files = {"run.jsonl": run(30, acc=lambda i: 0.93 if i == 20 else 0.912)}
+    assert status(text, files) == expected
+
+
+def test_percent_and_points_that_split_the_verdict_are_not_decided() -> None:
+    files = {"main.jsonl": run(30, acc=lambda i: 0.5), "pr.jsonl": run(30, acc=lambda i: 0.496)}
+    assert status("accuracy within 0.5 % of main", files) == "not_derivable"  # 0.8 % relative, 0.4 points
+
+
+def seeds(*lasts: int) -> dict[str, str]:
+    return {
+        f"seed{n}.jsonl": run(last, loss=lambda i, n=n: 2 / i + n / 100) for n, last in enumerate(lasts, 1)
+    }  # type: ignore[misc]
+
+
+def test_finished_seeds() -> None:
+    assert status("All 3 of 3 seeds finished the full 50 steps.", seeds(50, 50, 50)) == "supported"
+    (found,) = outcomes("All 3 of 3 seeds finished the full 50 steps.", seeds(50, 31, 50))
+    assert found.claim.status.value == "contradicted"
+    assert {f.name: f.value for f in found.facts}["finished_runs"] == 2
+    assert status("All 5 seeds finished all 50 steps", seeds(50, 50)) == "not_derivable"
+    assert status("Both: 2/3 seeds finished 50 steps", seeds(50, 31, 50)) == "supported"
+
+
+def test_a_last_logged_step_may_lag_by_the_logging_interval() -> None:
+    text = "\n".join(json.dumps({"step": s, "loss": 1.0}) for s in range(10, 100, 10))
+    assert status("The run completed all 95 steps", {"run.jsonl": text}) == "supported"
+    assert status("The run completed all 120 steps", {"run.jsonl": text}) == "contradicted"
+
+
+def test_tokens_from_facts_that_know_the_configuration() -> None:
+    facts = (Fact("tokens_total", 950_272, "tokens", "steps * 512"),)
+    assert status("In total 1.024M tokens were consumed.", seeds(50, 50), facts=facts) == "contradicted"
+    assert status("In total 950k tokens were consumed.", seeds(50, 50), facts=facts) == "supported"
+    assert status("Trained on 10B tokens.", {}) == "not_derivable"
+
+
+def test_spread_over_finished_seeds() -> None:
+    assert (
+        status("The final loss varies little between seeds (spread below 0.1).", seeds(50, 50, 20))
+        == "supported"
+    )
+    assert (
+        status("The final loss varies little between seeds (spread below 0.005).", seeds(50, 50, 20))
+        == "contradicted"
+    )
+    assert status("Seed-to-seed variance is small.", seeds(50, 50)) == "not_derivable"
+
+
+def test_stability() -> None:
+    good = {"run.jsonl": run(60, loss=lambda i: 1 + 1 / i)}
+    bad = {"run.jsonl": run(60, loss=lambda i: float("nan") if i == 40 else 1.0)}
+    assert status("Training is stable, no NaN.", good) == "supported"
+    assert status("Training is stable, no NaN.", bad) == "contradicted"
+    assert status("No NaNs", {"run.jsonl": run(4, loss=lambda i: 1.0)}) == "not_derivable"
+    spiky = {"run.jsonl": run(100, loss=lambda i: 30.0 if i == 70 else 1 + i % 5 / 100)}
+    assert status("no loss spikes", spiky) == "contradicted"
+
+
+def test_equal_runs() -> None:
+    same = {"main.jsonl": run(30, loss=lambda i: 1 / i), "pr.jsonl": run(30, loss=lambda i: 1 / i) + "\n"}
+    off = {
+        "main.jsonl": run(30, loss=lambda i: 1 / i),
+        "pr.jsonl": run(30, loss=lambda i: 1 / i + (1e-3 if i > 9 else 0)),
+    }
+    (found,) = outcomes("Losses are bit-identical", off)
+    assert (found.claim.status.value, "step 10" in found.claim.why) == ("contradicted", True)
+    assert status("bitwise identical to main", {"a.jsonl": same["main.jsonl"]}) == "not_derivable"
+
+
+JUNIT = '<testsuite name="s" tests="3" failures="{f}" errors="0" skipped="1"><testcase classname="t.a" name="x"/><testcase classname="t.a" name="y">{body}</testcase><testcase classname="t.a" name="z"><skipped/></testcase></testsuite>'
+
+
+def test_tests() -> None:
+    good, bad = JUNIT.format(f=0, body=""), JUNIT.format(f=1, body='<failure message="x"/>')
+    assert status("All tests pass.", {"r.xml": good}) == "supported"
+    assert status("All tests pass.", {"r.xml": bad}) == "contradicted"
+    assert status("All tests pass.", log="== 3 failed, 5 passed in 1.0s ==") == "contradicted"
+    assert status("All tests pass.", log="== 5 passed in 1.0s ==") == "supported"
+    assert status("All tests pass.", log="== 5 skipped in 1.0s ==") == "contradicted"
+    assert status("All tests pass.") == "not_derivable"
+
+
+def test_whose_failure_it_is_takes_a_base_run_and_blocks_nothing() -> None:
+    (found,) = outcomes("The CI failure is unrelated to this change, test is flaky.")
+    assert (found.claim.status.value, found.family, found.material) == ("not_derivable", Family.ORIGIN, False)
+
+
+def test_a_table_of_results() -> None:
+    text = (
+        "| metric | main | this PR |\n|---|---|---|\n| validation loss | 2.00 | 1.50 |\n| notes | a | b |\n"
+    )
+    assert status(text, losses(2.0, 1.5)) == "supported"
+    found = outcomes(text, losses(2.0, 1.9))
+    assert [(c.line, c.claim.status.value) for c in found] == [(3, "contradicted")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This should make training 3x faster.",
+        "We expect a loss below 1.0.",
+        "> Training is 3x faster",
+        "- [ ] throughput is 3x higher",
+        "```\nthroughput 3x higher\n```",
+        "<!-- describe: loss 3 % lower -->",
+        "Is it 2x faster?",
+        "No change of the public interface.",
+        "Fixes #123, needs torch 2.13.0",
+        "Adds a loss scaler and refactors the trainer.",
+        "",
+    ],
+)
+def test_what_is_no_claim(text: str) -> None:
+    assert outcomes(text, speeds(1000, 1000)) == []
+
+
+def test_a_ticked_box_is_one() -> None:
+    assert status("- [x] throughput is 3.0x higher", speeds(1000, 3000)) == "supported"
+
+
+def test_prose_supports_nothing_by_itself() -> None:
+    text = "Throughput is 2.0x higher, see the log: throughput 2.0x"
+    assert status(text, {}, log="throughput is 2.0x higher") == "not_derivable"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit", "half"),
+    [
+        ("4.0x", 4.0, "x", 0.05),
+        ("72.5k tokens/s", 72500.0, "tokens/s", 50.0),
+        ("1.024M tokens", 1_024_000.0, "tokens", 500.0),
+        ("12 pp", 12.0, "pp", 0.5),
+        ("1e-3", 1e-3, "", 5e-4),
+        ("10B tokens", 1e10, "tokens", 5e8),
+        ("-3 %", -3.0, "%", 0.5),
+        ("1,234 steps", 1234.0, "steps", 0.5),
+    ],
+)
+def test_quantities(text: str, value: float, unit: str, half: float) -> None:
+    (made,) = quantities(text)
+    assert (made.value, made.unit, made.half) == (pytest.approx(value), unit, pytest.approx(half))
+
+
+@pytest.mark.parametrize("text", ["see #123", "torch 2.13.0", "v2", "a_3"])
+def test_numbers_that_are_names(text: str) -> None:
+    assert [q.value for q in quantities(text) if q.value in (123, 3, 2.13)] == []
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(alphabet=st.sampled_from(list("0123456789.%x|-–+ \n<>`#[]()abctokens/loisprf")), max_size=400))
+def test_any_text_is_checked(text: str) -> None:
+    check(text, Telemetry())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1" * 200_000,
+        "no " * 50_000,
+        "| a " * 20_000,
+        "<!--" * 20_000,
+        "[" * 50_000,
+        "- [x] " + "loss 1 " * 20_000,
+        "(" * 30_000 + "\n" + "9.9x faster " * 9_000,
+    ],
+)
+def test_long_texts_cost_little(text: str) -> None:
+    sentences(text)
+    check(text, Telemetry())
