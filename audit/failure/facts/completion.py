@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from statistics import fmean, median
+from statistics import median
 
 from audit.documents.verdict import Fact, FactInput
-from audit.failure.facts.formulas import standard_deviation
+from audit.failure.facts.formulas import mean, standard_deviation
 from audit.failure.facts.histories import History, last_finite
 from audit.failure.facts.make import fact, named, of_point
 from audit.failure.facts.metrics import Meaning, slug
@@ -114,7 +114,7 @@ def _spread(done: Sequence[History]) -> Iterator[Fact]:
             "largest - smallest final value of the finished runs",
             inputs,
         )
-        yield fact(f"final_{name}_mean", fmean(values), "mean final value of the finished runs", inputs)
+        yield fact(f"final_{name}_mean", mean(values), "mean final value of the finished runs", inputs)
         yield fact(
             f"final_{name}_deviation",
             standard_deviation(values),

@@ -1,5 +1,6 @@
 """All facts of a case, few and in order: what is wrong with the numbers first, what is merely so last."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -249,6 +250,8 @@ def _limits(runs: Sequence[History], known: Settings) -> Iterator[Fact]:
 def _distinct(facts: Iterable[Fact]) -> list[Fact]:
     kept: dict[str, Fact] = {}
     for found in facts:
+        if isinstance(found.value, float) and not math.isfinite(found.value):
+            continue  # a number that no document can hold
         kept.setdefault(found.name, found)
         if len(kept) == MOST:
             break

@@ -27,6 +27,14 @@ def warm_up(count: int) -> int:
     return skip if count - skip >= WARM_UP_STEPS else 0
 
 
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean of at least one value, infinite where their sum is beyond a float."""
+    try:
+        return fmean(values)
+    except OverflowError:
+        return math.inf
+
+
 def finite(values: Sequence[float]) -> list[float]:
     """The values that are finite."""
     return [value for value in values if math.isfinite(value)]
@@ -73,8 +81,8 @@ def standard_deviation(values: Sequence[float]) -> float:
     """Of a sample (divisor n - 1), 0 of fewer than two values."""
     if len(values) < 2:
         return 0.0
-    mean = fmean(values)
-    return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    middle = mean(values)
+    return math.sqrt(sum((value - middle) * (value - middle) for value in values) / (len(values) - 1))
 
 
 class Spike:
@@ -89,22 +97,31 @@ def spikes(values: Sequence[float]) -> list[Spike]:
     as one. Back: the first within 1.1 times that median within 50 steps.
     """
     found: list[Spike] = []
+    floors = _floors(values)
     index = _MIN_POINTS
     while index < len(values):
-        window = finite(values[max(0, index - SPIKE_WINDOW) : index])
         value = values[index]
-        if len(window) >= _MIN_POINTS and math.isfinite(value):
-            middle = median(window)
-            if middle > 0 and value > max(
-                middle + _SPIKE_DEVIATIONS * deviation(window), _SPIKE_RATIO * middle
-            ):
-                after = range(index + 1, min(len(values), index + 1 + SPIKE_WINDOW))
-                back = next((i for i in after if values[i] <= _RECOVERED_RATIO * middle), None)
-                found.append(Spike(index, middle, back))
-                index = (back if back is not None else index + SPIKE_WINDOW) + 1
-                continue
-        index += 1
+        block = index // SPIKE_WINDOW
+        # The window lies within these two blocks, and its median is not below their minimum: most values end here.
+        if not math.isfinite(value) or value <= _SPIKE_RATIO * min(floors[max(0, block - 1)], floors[block]):
+            index += 1
+            continue
+        window = finite(values[max(0, index - SPIKE_WINDOW) : index])
+        middle = median(window) if len(window) >= _MIN_POINTS else 0.0
+        if middle <= 0 or value <= max(middle + _SPIKE_DEVIATIONS * deviation(window), _SPIKE_RATIO * middle):
+            index += 1
+            continue
+        after = range(index + 1, min(len(values), index + 1 + SPIKE_WINDOW))
+        back = next((i for i in after if values[i] <= _RECOVERED_RATIO * middle), None)
+        found.append(Spike(index, middle, back))
+        index = (back if back is not None else index + SPIKE_WINDOW) + 1
     return found
+
+
+def _floors(values: Sequence[float]) -> list[float]:
+    """The smallest finite value of each block as long as the window."""
+    blocks = range(0, len(values), SPIKE_WINDOW)
+    return [min(finite(values[at : at + SPIKE_WINDOW]), default=math.inf) for at in blocks]
 
 
 def diverged_from(values: Sequence[float]) -> int | None:

@@ -5,10 +5,9 @@ Source of the rules: mlcommons/logging `mlperf_logging/rcp_checker` and the trai
 
 import math
 from collections.abc import Iterator, Sequence
-from statistics import fmean
 
 from audit.documents.verdict import Fact, FactInput
-from audit.failure.facts.formulas import t_tail
+from audit.failure.facts.formulas import mean, t_tail
 from audit.failure.facts.make import fact
 from audit.telemetry.model import MlEvent, Series, Telemetry
 from audit.telemetry.numbers import value
@@ -80,7 +79,7 @@ def _evaluations(events: Sequence[MlEvent], suffix: str) -> Iterator[Fact]:
 def olympic(values: Sequence[float], drop: int = 1) -> float:
     """The mean without the `drop` smallest and largest, of at least 2 * drop + 1 values; else the mean."""
     ordered = sorted(values)
-    return fmean(ordered[drop:-drop] if len(ordered) > 2 * drop else ordered)
+    return mean(ordered[drop:-drop] if len(ordered) > 2 * drop else ordered)
 
 
 def epochs_to_converge(events: Sequence[MlEvent]) -> float | None:
@@ -102,11 +101,14 @@ def reference_test(submission: Sequence[float], reference: Sequence[float]) -> I
     """
     if len(submission) < 2 or len(reference) < 3:
         return
-    mean, own = olympic(reference), olympic(submission)
-    spread = math.sqrt(fmean([(x - fmean(reference)) ** 2 for x in reference]))
-    least = _least_mean(mean, spread, len(reference), len(submission))
+    centre, own = olympic(reference), olympic(submission)
+    middle = mean(reference)
+    spread = math.sqrt(mean([(x - middle) * (x - middle) for x in reference]))
+    least = _least_mean(centre, spread, len(reference), len(submission))
     inputs = [FactInput("reference runs", len(reference)), FactInput("submission runs", len(submission))]
-    yield fact("rcp_mean", mean, "mean of the reference's epochs to converge without best and worst", inputs)
+    yield fact(
+        "rcp_mean", centre, "mean of the reference's epochs to converge without best and worst", inputs
+    )
     yield fact(
         "submission_mean", own, "mean of the submission's epochs to converge without best and worst", inputs
     )
@@ -117,16 +119,16 @@ def reference_test(submission: Sequence[float], reference: Sequence[float]) -> I
         inputs,
     )
     yield fact("rcp_passed", int(own >= least), "1 where the submission's mean is at least that", inputs)
-    if least <= own < mean:
-        yield fact("score_scale", mean / own, "reference mean / submission mean", inputs)
+    if least <= own < centre:
+        yield fact("score_scale", centre / own, "reference mean / submission mean", inputs)
 
 
-def _least_mean(mean: float, spread: float, n: int, m: int) -> float:
-    low, high = 0.0, mean
+def _least_mean(centre: float, spread: float, n: int, m: int) -> float:
+    low, high = 0.0, centre
     for _ in range(100):
         middle = (low + high) / 2
         error = spread * math.sqrt(1 / n + 1 / m)
-        refused = error == 0 or t_tail((mean - middle) / error, n + m - 2) < _SIGNIFICANCE
+        refused = error == 0 or t_tail((centre - middle) / error, n + m - 2) < _SIGNIFICANCE
         low, high = (middle, high) if refused else (low, middle)
     return high
 

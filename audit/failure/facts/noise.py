@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from statistics import fmean
 
 from audit.documents.verdict import Fact, FactInput
-from audit.failure.facts.formulas import binomial_error, standard_deviation
+from audit.failure.facts.formulas import binomial_error, mean, standard_deviation
 from audit.failure.facts.make import fact
 from audit.telemetry.model import Telemetry
 
@@ -58,14 +57,14 @@ def against(name: str, value: FactInput, history: Sequence[FactInput]) -> Iterat
     ]
     if len(past) < MIN_RUNS or not isinstance(value.value, int | float):
         return
-    mean, spread = fmean(past), standard_deviation(past)
+    middle, spread = mean(past), standard_deviation(past)
     inputs = list(history[:20])
-    yield fact(f"{name}_history_mean", mean, f"mean of {len(past)} earlier runs", inputs)
+    yield fact(f"{name}_history_mean", middle, f"mean of {len(past)} earlier runs", inputs)
     yield fact(f"{name}_history_deviation", spread, "standard deviation (n - 1) of the earlier runs", inputs)
     if spread > 0:
         yield fact(
             f"{name}_z",
-            (value.value - mean) / spread,
+            (value.value - middle) / spread,
             "(value - mean) / standard deviation",
             [value, *inputs],
         )

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from statistics import fmean
 
 from audit.documents.verdict import Fact, FactInput
+from audit.failure.facts.formulas import mean
 from audit.failure.facts.histories import History
 from audit.failure.facts.make import fact, of_series
 from audit.failure.facts.metrics import plain, slug
@@ -26,18 +26,16 @@ def rates(runs: Sequence[History], settings: Settings, logged: Telemetry) -> Ite
     """For each such metric the rate over all trials, the mean final rate, and the share of runs whose final rate is what is
     required, where a setting says what that is.
     """
-    names = dict.fromkeys(name for run in runs for name, series in run.series.items() if _is_binary(series))
-    for name in list(names)[:2]:
-        found = [run.series[name] for run in runs if name in run.series and _is_binary(run.series[name])]
+    for found in _of_yes_and_no(runs)[:2]:
         window = min(_window(logged), *(len(series) for series in found))
         values = [value for series in found for value in series.values]
         inputs = [of_series(series, series.run) for series in found[:20]]
         stem = slug(found[0].name)
-        yield fact(f"{stem}_rate", fmean(values), f'trials with "{found[0].name}" / all', inputs)
-        ends = [fmean(series.values[-window:]) for series in found]
+        yield fact(f"{stem}_rate", mean(values), f'trials with "{found[0].name}" / all', inputs)
+        ends = [mean(series.values[-window:]) for series in found]
         yield fact(
             f"final_{stem}_rate_mean",
-            fmean(ends),
+            mean(ends),
             f"mean over runs of the rate of the last {window} trials",
             inputs,
         )
@@ -56,8 +54,18 @@ def rates(runs: Sequence[History], settings: Settings, logged: Telemetry) -> Ite
             )
 
 
-def _is_binary(series: Series) -> bool:
-    return len(series) >= _MIN_TRIALS and set(series.values) == {0.0, 1.0}
+def _of_yes_and_no(runs: Sequence[History]) -> list[list[Series]]:
+    """By metric the histories of those that hold 0 and 1 and nothing else, both of them in one run or another."""
+    by_name: dict[str, list[Series]] = {}
+    for run in runs:
+        for name, series in run.series.items():
+            by_name.setdefault(name, []).append(series)
+    return [
+        found
+        for found in by_name.values()
+        if min(map(len, found)) >= _MIN_TRIALS
+        and {value for series in found for value in series.values} == {0.0, 1.0}
+    ]
 
 
 def _window(logged: Telemetry) -> int:

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterator
 from itertools import pairwise
-from statistics import fmean, median
+from statistics import median
 
 from audit.documents.verdict import Fact, FactInput
-from audit.failure.facts.formulas import finite, percentile, steady, warm_up
+from audit.failure.facts.formulas import finite, mean, percentile, steady, warm_up
 from audit.failure.facts.histories import History
 from audit.failure.facts.make import fact, named, of_series
 from audit.failure.facts.metrics import Meaning
@@ -35,7 +35,7 @@ def rates(history: History) -> Iterator[Fact]:
         )  # fmt: skip
         yield fact(
             named("mean", history, series.name),
-            fmean(values),
+            mean(values),
             f'mean of "{series.name}"',
             [of_series(series)],
             unit=series.name,
@@ -86,7 +86,7 @@ def step_times(history: History) -> Iterator[Fact]:
     )
     yield fact(
         named("mean", history, times.name),
-        fmean(finite(times.values)),
+        mean(finite(times.values)),
         f'mean of "{times.name}"',
         [of_series(times)],
         unit=unit,
@@ -186,17 +186,17 @@ def projected(history: History, planned: FactInput | None) -> Iterator[Fact]:
     if not values or last >= planned.value:
         return
     scale = 1e-3 if "ms" in times.name.lower() else 1.0
-    mean = fmean(values) * scale
+    each = mean(values) * scale
     yield fact(
         named("projected_seconds", history),
-        planned.value * mean,
+        planned.value * each,
         f'planned steps * mean "{times.name}"',
         [planned, of_series(times)],
         unit="s",
     )
     yield fact(
         named("elapsed_seconds", history),
-        last * mean,
+        last * each,
         f'steps taken * mean "{times.name}"',
         [of_series(times)],
         unit="s",
