@@ -4,11 +4,8 @@ Kept are the beginning, the end, and the surroundings of every signature and str
 """
 
 import re
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
-from operator import add
 from typing import NamedTuple
 
 import msgspec
@@ -127,10 +124,13 @@ class Sweep:
     def feed(self, block: bytes) -> None:
         plain = without_escapes(block)
         matches = self._matches(plain)
-        wanted = self._taken(plain, matches) if matches else {}
-        self._keeper.keep(self._lines, block, wanted, continued=self._open)
+        wanted = self._taken(plain, matches) if matches else []
+        if plain is not block and wanted:
+            wanted = _moved(wanted, block)
+        count = block.count(b"\n")
+        self._keeper.keep(self._lines, block, count, wanted, continued=self._open)
         self._size += len(block)
-        self._lines += block.count(b"\n")
+        self._lines += count
         self._open = not block.endswith(b"\n")
         self._pieces += self._open
 
@@ -165,23 +165,30 @@ class Sweep:
             self._dense, self._dense_left = True, _DENSE_BLOCKS
         return matches
 
-    def _taken(self, plain: bytes, matches: list[Match]) -> dict[int, int]:
-        """Notes the signatures; the lines (from 0 within the block) whose surroundings matter, with how many lines after."""
-        starts = _line_starts(plain)
+    def _taken(self, plain: bytes, matches: list[Match]) -> list["_Wanted"]:
+        """Notes the signatures; the lines whose surroundings matter."""
         owners = self._knowledge.owners
-        wanted: dict[int, int] = {}
-        seen: set[tuple[int, int]] = set()
-        for index, end in matches:
-            line = bisect_right(starts, end - 1) - 1
+        wanted: list[_Wanted] = []
+        line, start, stop = 0, 0, 0
+        seen: set[int] = set()
+        for index, end in sorted(matches, key=_end):
+            if end > stop:  # on another line than the match before
+                line += plain.count(b"\n", start, end - 1)
+                start = plain.rfind(b"\n", 0, end - 1) + 1
+                stop = plain.find(b"\n", end - 1) + 1 or len(plain)
+                seen.clear()
             owner = owners[index]
             if isinstance(owner, Mark):
                 after = _AFTER_TRACEBACK if owner.kind is Kind.TRACEBACK else _AFTER
-                wanted[line] = max(after, wanted.get(line, 0))
-            elif (owner, line) not in seen:
-                seen.add((owner, line))
-                stop = starts[line + 1] if line + 1 < len(starts) else len(plain)
-                if self._noted(owner, self._lines + 1 + line, plain[starts[line] : stop], end - starts[line]):
-                    wanted.setdefault(line, _AFTER)
+            elif owner in seen or not self._noted(
+                owner, self._lines + 1 + line, plain[start:stop], end - start
+            ):
+                continue
+            else:
+                seen.add(owner)
+                after = _AFTER
+            if not wanted or wanted[-1].line != line or wanted[-1].after < after:
+                wanted.append(_Wanted(line, start, after))
         return wanted
 
     def _noted(self, entry: int, number: int, line: bytes, end: int) -> bool:
@@ -220,10 +227,22 @@ def _around(line: bytes, end: int) -> bytes:
     return line[start : min(stop if stop >= 0 else len(line), end + _AFTER_MATCH)]
 
 
-def _line_starts(block: bytes) -> list[int]:
-    """Where lines begin, and where the next one would (no loop in Python: this is done for most blocks of a large log)."""
-    lines = block.split(b"\n")
-    return [0, *map(add, accumulate(map(len, lines[:-1])), range(1, len(lines)))]
+def _end(match: Match) -> int:
+    return match[1]
+
+
+class _Wanted(NamedTuple):
+    """A line of a block (from 0, and the offset at which it begins) that is kept with `after` lines more, and some before."""
+
+    line: int
+    start: int
+    after: int
+
+
+def _moved(wanted: list[_Wanted], block: bytes) -> list[_Wanted]:
+    """The same lines in the block as it stands in the log, which has terminal escapes besides."""
+    starts = [0, *(found.end() for found in re.finditer(rb"\n", block))]
+    return [_Wanted(each.line, starts[each.line], each.after) for each in wanted]
 
 
 class _Keeper:
@@ -240,8 +259,8 @@ class _Keeper:
         self._carry = 0
         self.lost = 0
 
-    def keep(self, before: int, block: bytes, wanted: dict[int, int], *, continued: bool) -> None:
-        """`before`: line ends before the block; `wanted`: as `Sweep._taken` gives it; `continued`: it begins within a line."""
+    def keep(self, before: int, block: bytes, count: int, wanted: list[_Wanted], *, continued: bool) -> None:
+        """`before`, `count`: line ends before and in the block; `continued`: it begins within a line."""
         if len(block) > _LONGEST_LINE and b"\n" not in block:
             block = b"" if continued else block[:_KEPT_OF_PIECE]
             if not block:
@@ -249,9 +268,7 @@ class _Keeper:
         if self._sizes["head"] < self._limits.head:
             self._head.append(Span(before + 1, block))
             self._sizes["head"] += len(block)
-            self._carry = max((line + after for line, after in wanted.items()), default=0) - block.count(
-                b"\n"
-            )
+            self._carry = max((each.line + each.after + 1 for each in wanted), default=0) - count
         else:
             self._windows(before, block, wanted)
             self._to_tail(Span(before + 1, block))
@@ -263,19 +280,21 @@ class _Keeper:
         while len(self._tail) > 1 and self._sizes["tail"] - len(self._tail[0].data) >= self._limits.tail:
             self._sizes["tail"] -= len(self._tail.popleft().data)
 
-    def _windows(self, before: int, block: bytes, wanted: dict[int, int]) -> None:
-        if not wanted and self._carry <= 0:
-            return
-        starts = _line_starts(block)
-        count = len(starts) - 1
-        ranges = [(0, self._carry)] if self._carry > 0 else []
-        ranges += [(line - _BEFORE, line + after + 1) for line, after in sorted(wanted.items())]
-        self._carry = max(stop for _, stop in ranges) - count
-        for start, stop in _merged(ranges):
-            if start < 0 and self._previous:
-                self._behind(before, -start)
-            begin, end = starts[max(start, 0)], starts[min(stop, count)] if stop < count else len(block)
-            self._store(Span(before + 1 + max(start, 0), block[begin:end]))
+    def _windows(self, before: int, block: bytes, wanted: list[_Wanted]) -> None:
+        # Lines that belong together: the first with its offset, the last with its offset, the last line needed.
+        clusters: list[list[int]] = [[0, 0, 0, 0, self._carry - 1]] if self._carry > 0 else []
+        for line, start, after in wanted:
+            if clusters and line - _BEFORE <= clusters[-1][4] + 1:
+                clusters[-1][2:] = [line, start, max(clusters[-1][4], line + after)]
+            else:
+                clusters.append([line, start, line, start, line + after])
+        carried, self._carry = self._carry > 0, 0
+        for index, (first, begin, last, start, needed) in enumerate(clusters):
+            place, behind = _back(block, begin, min(_BEFORE, first))
+            if first < _BEFORE and not (carried and index == 0):
+                self._behind(before, _BEFORE - first)
+            end, self._carry = _forward(block, start, needed - last + 1)
+            self._store(Span(before + 1 + first - behind, block[place:end]))
 
     def _behind(self, before: int, count: int) -> None:
         """The last lines of the previous block."""
@@ -313,14 +332,24 @@ class _Keeper:
         return sorted([*self._head, *between, *self._tail], key=lambda span: span.number)
 
 
-def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for start, stop in ranges:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
-        else:
-            merged.append((start, stop))
-    return merged
+def _back(block: bytes, start: int, count: int) -> tuple[int, int]:
+    """Where the line `count` lines before the one at `start` begins, and how many there were."""
+    place = start
+    for stepped in range(count):
+        if place == 0:
+            return 0, stepped
+        place = block.rfind(b"\n", 0, place - 1) + 1
+    return place, count
+
+
+def _forward(block: bytes, start: int, count: int) -> tuple[int, int]:
+    """Where the line `count` lines after the one at `start` begins, and how many lines the block lacks."""
+    place = start
+    for stepped in range(count):
+        place = block.find(b"\n", place) + 1
+        if place == 0 or place == len(block):
+            return len(block), count - stepped - 1
+    return place, 0
 
 
 def joined(parts: list[Swept]) -> Swept:

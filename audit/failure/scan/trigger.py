@@ -66,11 +66,11 @@ def _trimmed(nodes: Sequence[Node]) -> list[Node]:
     kept = list(nodes)
     while kept:
         code, value = kept[-1]
-        if code is codes.AT and value in (codes.AT_END, codes.AT_END_STRING, codes.AT_BOUNDARY):
+        repeat = code in (codes.MAX_REPEAT, codes.MIN_REPEAT)
+        at_end = code is codes.AT and value in (codes.AT_END, codes.AT_END_STRING, codes.AT_BOUNDARY)
+        if at_end or (repeat and value[0] == 0):
             kept.pop()
-        elif code in (codes.MAX_REPEAT, codes.MIN_REPEAT) and value[0] == 0:
-            kept.pop()
-        elif code in (codes.MAX_REPEAT, codes.MIN_REPEAT) and value[1] != value[0]:
+        elif repeat and value[1] != value[0]:
             kept[-1] = (code, (value[0], value[0], value[2]))
             break
         elif code is codes.SUBPATTERN:
@@ -97,12 +97,8 @@ def _sequence(nodes: Sequence[Node]) -> bytes:
 def _one(code: Any, value: Any) -> bytes:
     if code is codes.LITERAL:
         return _literal(value)
-    if code is codes.NOT_LITERAL:
-        return rb"[^\n]" if value > 127 else b"[^" + _literal(value) + b"]"
-    if code is codes.ANY:
-        return b"."
-    if code is codes.IN:
-        return _class(value)
+    if code in (codes.NOT_LITERAL, codes.ANY, codes.IN):
+        return _character(code, value) + (b"{1,4}" if _wide(code, value) else b"")
     if code is codes.BRANCH:
         return b"(?:" + b"|".join(_sequence(branch) for branch in value[1]) + b")"
     if code is codes.SUBPATTERN:
@@ -125,6 +121,26 @@ def _literal(value: int) -> bytes:
 
 def _printable(byte: int) -> bytes:
     return bytes([byte]) if 0x20 <= byte < 0x7F else b"\\x%02x" % byte
+
+
+def _character(code: Any, value: Any) -> bytes:
+    """One byte of what the node stands for."""
+    if code is codes.ANY:
+        return b"."
+    if code is codes.NOT_LITERAL:
+        return rb"[^\n]" if value > 127 else b"[^" + _literal(value) + b"]"
+    return _class(value)
+
+
+def _wide(code: Any, value: Any) -> bool:
+    """One character of it may be several bytes (what `_class` spells out is not meant)."""
+    if code is codes.IN:
+        return value[0][0] is codes.NEGATE or any(
+            item in (codes.CATEGORY_WORD, codes.CATEGORY_NOT_WORD, codes.CATEGORY_NOT_SPACE, codes.CATEGORY_NOT_DIGIT)
+            for kind, item in value
+            if kind is codes.CATEGORY
+        )
+    return code in (codes.ANY, codes.NOT_LITERAL)
 
 
 def _class(items: Sequence[Node]) -> bytes:
@@ -152,11 +168,17 @@ def _class(items: Sequence[Node]) -> bytes:
 
 
 def _repeat(least: int, most: Any, nodes: Sequence[Node]) -> bytes:
-    inner = b"(?:" + _sequence(nodes) + b")"
-    endless = most is codes.MAXREPEAT or most > _LONGEST_REPEAT
+    single = len(nodes) == 1 and nodes[0][0] in (codes.ANY, codes.IN, codes.NOT_LITERAL)
+    inner = _character(*nodes[0]) if single else b"(?:" + _sequence(nodes) + b")"
+    # Characters beyond ASCII are several bytes: an upper bound in characters is none in bytes.
+    endless = most is codes.MAXREPEAT or most > _LONGEST_REPEAT or (single and most > 1 and _wide(*nodes[0]))
+    if (least, most) == (1, 1):
+        return _sequence(nodes)
+    if (least, most) == (0, 1):
+        return b"(?:" + _sequence(nodes) + b")?"
     if endless:
         return inner + {0: b"*", 1: b"+"}.get(least, b"{%d,}" % min(least, _LONGEST_REPEAT))
-    return inner + (b"?" if (least, most) == (0, 1) else b"{%d,%d}" % (least, most))
+    return inner + (b"{%d}" % least if least == most else b"{%d,%d}" % (least, most))
 
 
 def _at(value: Any) -> bytes:
