@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -246,6 +247,24 @@ def test_a_list_of_repositories(runner: Runner, github: FakeGitHub, change: Chan
     assert ran.jobs == {"audit": "success", "table": "success"}, ran.text
     rows = [line for line in ran.summary.splitlines() if line.startswith("| elsewhere/")]
     assert [row.split(" | ")[0] for row in rows] == [f"| {name}" for name in names]
+
+
+def test_a_template_of_the_base_branch(runner: Runner, github: FakeGitHub, tmp_path: Path):
+    """The documentation's own example; the head's is not looked at."""
+    [template] = re.findall(
+        r"^```jinja\n(.*?)^```$", (ROOT / "docs" / "action.md").read_text("utf-8"), re.M | re.S
+    )
+    path = ".ml-audit/templates/comment.md.j2"
+    change = make_change(tmp_path / "trainer", {**BETTER, path: "Everything is fine."}, base={path: template})
+    publish(github, change)
+    ran = runner.run("pull_request", payloads.pull_request(change), change.folder, MAIN)
+    assert ran.jobs == {"audit": "success"}, ran.text
+    [comment] = comments(github)
+    assert (
+        "ask in the reproducibility channel" in comment
+        and "## " in comment
+        and "Everything is fine" not in comment
+    )
 
 
 def test_code_scanning(runner: Runner, github: FakeGitHub, change: Change):
