@@ -109,7 +109,10 @@ class Inputs(BaseModel):
 
     path: Path | None = Field(
         None,
-        description="Folder of the checkout to audit (the workspace). With mode publish: the downloaded report, or the folder it lies in.",
+        description=(
+            "Folder of the checkout to audit; unset: the workspace. With mode publish: the downloaded report, or the folder it lies "
+            "in; unset: the run's artifact ml-audit-report."
+        ),
     )
     repo_url: (
         Annotated[
@@ -124,14 +127,17 @@ class Inputs(BaseModel):
     )
     ref: Ref | None = Field(
         None,
-        description="Branch, tag or commit to audit, of `repo-url` (its default branch) or of the checkout.",
+        description="Branch, tag or commit to audit, of `repo-url` (unset: its default branch) or of the checkout (unset: the event's).",
     )
     mode: Mode = Field(
         Mode.AUDIT,
-        description="What to do: audit the repository, explain a failed run, or publish the report that a run without write access left.",
+        description=(
+            "What to do: audit the repository, explain a failed run (not in this version yet), or publish the report that a run "
+            "without write access left."
+        ),
     )
     level: Literal["auto", "0", "1", "2"] | None = Field(
-        None, description="Which rules run (auto, or what `.ml-audit/config.yaml` says)."
+        None, description="Which rules run; unset: what `.ml-audit/config.yaml` says, or auto."
     )
     profiles: Annotated[
         tuple[Profile, ...],
@@ -141,20 +147,26 @@ class Inputs(BaseModel):
     ] = Field((), description="Kinds of experiment that the repository is taken to hold.")
     fail_on: FailOn | None = Field(
         None,
-        description="The least severity of a finding that fails the job (critical, or what `.ml-audit/config.yaml` says).",
+        description=(
+            "The least severity of a finding that fails the job; unset: what `.ml-audit/config.yaml` says (of a pull request, that "
+            "of its base), or critical."
+        ),
     )
     fail_on_scope: Scope | None = Field(
         None,
-        description="Whether only findings that the baseline lacks can fail the job, or all (new on pull requests and merge queues, else all).",
+        description=(
+            "Whether only findings that the baseline lacks can fail the job, or all; unset: new on pull requests and in merge "
+            "queues, all elsewhere. Without a baseline every finding counts as new."
+        ),
     )
     fail_on_drift: Literal["high", "medium_high", "medium", "low", "never"] | None = Field(
-        None, description="The least severity of a change of the experiment that fails the job (never)."
+        None, description="The least severity of a change of the experiment that fails the job; unset: none."
     )
     fail_on_verdict: Annotated[
         tuple[Category, ...],
         BeforeValidator(_words),
         Allowed("categories with commas between, or never: " + ", ".join(get_args(Category)[:-1])),
-    ] = Field((), description="Verdicts on a failed run that fail the job (never).")
+    ] = Field((), description="Verdicts on a failed run that fail the job; unset: none.")
     baseline: Annotated[
         str,
         StringConstraints(max_length=1000, pattern=r"^[^-\x00-\x1f][^\x00-\x1f]*$"),
@@ -165,7 +177,7 @@ class Inputs(BaseModel):
     )
     logs: Paths = Field((), description="Logs of the failed run: files, folders, archives.")
     run_id: Annotated[int, Field(ge=1), Allowed("the number of a workflow run")] | None = Field(
-        None, description="The workflow run whose logs are read (the one that triggered this)."
+        None, description="The workflow run whose logs are read; unset: the one that triggered this."
     )
     metrics: Paths = Field((), description="Metrics of the failed run: files or folders.")
     golden: Path | None = Field(None, description="Metrics of a good run to compare with.")
@@ -184,7 +196,8 @@ class Inputs(BaseModel):
         ]
         | None
     ) = Field(
-        None, description="Tells this comment and check from those of other jobs (workflow and job name)."
+        None,
+        description="Tells this comment and check from those of other jobs; unset: workflow and job name, so give one to each leg of a matrix.",
     )
     check_run: Switch = Field(True, description="Whether a check run with annotations is written.")
     annotations: Annotated[
@@ -198,7 +211,9 @@ class Inputs(BaseModel):
     output_dir: Path = Field(
         "ml-audit-report", description="Folder for report.json, report.html and report.sarif."
     )
-    sarif_file: Path | None = Field(None, description="Another place for the SARIF report (in `output-dir`).")
+    sarif_file: Path | None = Field(
+        None, description="Another place for the SARIF report; unset: in `output-dir`."
+    )
     ca_bundle: Path | None = Field(
         None, description="PEM file with the certificate authorities of a GitHub server of your own."
     )

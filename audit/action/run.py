@@ -224,7 +224,8 @@ class _Work:
                 ),
             )
         report = completed(audited.report, self.plan, found)
-        threshold = self._inputs.fail_on or audited.fail_on or FailOn.CRITICAL
+        # A change is judged by the configuration that it found: it cannot lower its own threshold.
+        threshold = self._inputs.fail_on or audited.baseline_fail_on or audited.fail_on or FailOn.CRITICAL
         decided = gate(report.findings, threshold, self.plan.scope)
         return self._finished(report, audited.rules, decided, exit_code=ExitCode(decided.exit_code))
 

@@ -36,12 +36,13 @@ TOOL = "ml-audit"
 
 class _Outcome(msgspec.Struct, frozen=True):
     """The findings as they are reported. `new`: how many a baseline does not have, None where there is none; `note`: what they were
-    compared with."""
+    compared with; `fail_on`: the threshold that held in the commit they were compared with."""
 
     findings: tuple[Finding, ...]
     new: int | None = None
     baseline: Baseline | None = None
     note: str = ""
+    fail_on: FailOn | None = None
 
 
 class _Work(msgspec.Struct, frozen=True):
@@ -68,7 +69,7 @@ def audit(options: Options, effects: Effects) -> Audited:
         assessment = assess(snapshot, work.inquiry, kept)
         outcome = _compared(work, snapshot, _suppressed(assessment, config))
     report = _report(snapshot, assessment, outcome, work.inquiry)
-    return Audited(report, assessment.texts, FailOn(config.fail_on) if config and config.fail_on else None)
+    return Audited(report, assessment.texts, _threshold(config), outcome.fail_on)
 
 
 @contextmanager
@@ -148,12 +149,17 @@ def _against(
     with open_snapshot(target, environ=work.effects.environ, progress=work.effects.step) as base:
         commit = base.git.commit if base.git else None
         refuse_itself(name, commit, snapshot)
-        found = _suppressed(assessed := assess(base, work.inquiry, work.kept), _config_of_baseline(base))
+        config = _config_of_baseline(base)
+        found = _suppressed(assessed := assess(base, work.inquiry, work.kept), config)
         done = compare(findings, found, head_blobs=blobs, base_blobs=_blobs(base))
         score = overall(_dimensions(found, assessed))
         called = work.options.baseline_name or name
         baseline = Baseline(called, commit, score, risk(score, found), done.gone)
-        return _Outcome(done.findings, done.new, baseline, note)
+        return _Outcome(done.findings, done.new, baseline, note, _threshold(config) or FailOn.CRITICAL)
+
+
+def _threshold(config: "Config | None") -> FailOn | None:
+    return FailOn(config.fail_on) if config and config.fail_on else None
 
 
 def _config_of_baseline(base: Snapshot) -> "Config | None":

@@ -44,8 +44,10 @@ class Effects(msgspec.Struct, frozen=True):
 
 class Audited(msgspec.Struct, frozen=True):
     """A report; `rules`: the words of every rule by its id, for renderings; `fail_on`: the threshold that the audited repository's
-    configuration sets for itself (None where it sets none)."""
+    configuration sets for itself (None where it sets none); `baseline_fail_on`: the one that held in the commit which was compared with (None where
+    that was a report, or nothing)."""
 
     report: Report
     rules: dict[str, RuleText]
     fail_on: FailOn | None = None
+    baseline_fail_on: FailOn | None = None

@@ -6,6 +6,7 @@ own code run by them, may have written those. Readers of the checkout find what 
 """
 
 import base64
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -164,7 +165,7 @@ def _borrow(repository: Repository, folder: Path) -> None:
 def _quiet(git: Git, environ: Mapping[str, str], remote: Remote | None) -> Git:
     """Git that reads no configuration but ours, and speaks one protocol with one server."""
     variables = {name: environ[name] for name in _PROXIES if name in environ}
-    variables |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+    variables |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     settings = {
         "gc.auto": "0",
         "maintenance.auto": "false",

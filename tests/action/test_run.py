@@ -1,7 +1,9 @@
 """The whole action as a process, against Git over HTTP and the fake GitHub that checks every request and answer."""
 
+import dataclasses
 import io
 import json
+import time
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,9 +13,10 @@ import pytest
 
 from tests.action.git_server import GitServer, git_server
 from tests.action.payloads import REPOSITORY
-from tests.action.world import Done, Origin, act, checkout, origin, shown, variables
-from tests.engine.repositories import TRAINER, git, repository
+from tests.action.world import Done, Origin, act, checkout, origin, shown, start, variables
+from tests.engine.repositories import TRAINER, commit, git, repository, write
 from tests.fakegithub import faults
+from tests.fakegithub.seed import load_git
 from tests.fakegithub.server import FakeGitHub
 from tests.fakegithub.world import Artifact, Run
 from tests.github_runner import commands
@@ -159,8 +162,6 @@ def test_a_deleted_branch_is_no_work(world):
 
 def test_another_repository_stands_in_the_summary_alone(world, tmp_path):
     other = repository(tmp_path / "other", TRAINER)
-    from tests.fakegithub.seed import load_git
-
     load_git(world.github.add_repository("other-lab/big-model"), other)
     address = f"{world.github.api_url}/other-lab/big-model"
     done = world.run("workflow_dispatch", repo_url=address, ref="main", fail_on="never")
@@ -188,30 +189,6 @@ def test_wrong_inputs_are_told_and_nothing_is_done(world):
         '::error title=ml-audit::The input mode has the value "scan"; allowed: audit, failure, publish.',
         '::error title=ml-audit::The input fail-on has the value "critcal"; allowed: critical, warning, info, never.',
     ]
-
-
-def test_a_configuration_that_is_not_valid_closes_the_check(world):
-    """The head's own configuration is wrong: the job fails, and no check is left waiting."""
-    work = world.made.root / "work"
-    git(work, "switch", "-q", "-C", "wrong", world.made.head)
-    (work / ".ml-audit").mkdir()
-    (work / ".ml-audit" / "config.yaml").write_text("fail_on: sometimes\n")
-    git(work, "add", "-A")
-    git(work, "commit", "-q", "-m", "wrong")
-    head = git(work, "rev-parse", "HEAD")
-    git(world.made.folder, "fetch", "-q", str(work), f"+{head}:refs/pull/42/head")
-    from dataclasses import replace
-
-    from tests.fakegithub.seed import load_git
-
-    world.made = replace(world.made, head=head)
-    load_git(world.there, world.made.folder)
-    world.there.pulls[42].head_sha = head
-    done = world.run("pull_request_own")
-    assert (done.code, done.outputs["conclusion"]) == (2, "error")
-    [check] = world.there.check_runs.values()
-    assert (check.status, check.conclusion) == ("completed", "failure")
-    assert "config.yaml" in done.log
 
 
 def test_debugging_shows_what_is_done_and_no_token(world):
@@ -346,3 +323,41 @@ def test_an_artifact_that_is_gone(world, more, said):
     done = world.run("workflow_run_fork", mode="publish")
     assert done.code == 3
     assert said in done.log
+
+
+def test_a_cancelled_job_leaves_no_check_waiting(world):
+    given = variables("pull_request_own", world.workspace(), world.git.url, world.github, world.made)
+    process = start({**given, "INPUT_GITHUB-TOKEN": world.github.tokens.write})
+    while not world.there.check_runs and process.poll() is None:
+        time.sleep(0.02)
+    process.terminate()
+    assert process.wait(60) == 130
+    [check] = world.there.check_runs.values()
+    assert (check.status, check.conclusion) == ("completed", "cancelled")
+
+
+def moved_head(world: World, files: dict[str, str]) -> None:
+    """A new head of the pull request, with these files more."""
+    work = world.made.root / "work"
+    git(work, "switch", "-q", "-C", "again", world.made.head)
+    write(work, files)
+    head = commit(work)
+    git(world.made.folder, "fetch", "-q", str(work), f"+{head}:refs/pull/42/head")
+    world.made = dataclasses.replace(world.made, head=head)
+    load_git(world.there, world.made.folder)
+    world.there.pulls[42].head_sha = head
+
+
+def test_a_configuration_that_is_not_valid_fails_the_job_and_the_check(world):
+    moved_head(world, {".ml-audit/config.yaml": "fail_on: sometimes\n"})
+    done = world.run("pull_request_own")
+    assert (done.code, done.outputs["conclusion"]) == (2, "error")
+    [check] = world.there.check_runs.values()
+    assert (check.status, check.conclusion) == ("completed", "failure")
+    assert "config.yaml" in done.log
+
+
+def test_a_change_cannot_lower_its_own_threshold(world):
+    moved_head(world, {".ml-audit/config.yaml": "fail_on: info\n"})
+    assert "fail-on: critical" in world.run("pull_request_own").log  # what holds on the base
+    assert "fail-on: info" in world.run("pull_request_own", baseline="none").log

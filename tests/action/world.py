@@ -160,6 +160,17 @@ def act(environ: dict[str, str], **inputs: str) -> Done:
     )
 
 
+def start(environ: dict[str, str]) -> subprocess.Popen[bytes]:
+    """The same, while it runs."""
+    return subprocess.Popen(
+        [sys.executable, "-E", "-u", str(ROOT / "entrypoint.py")],
+        env=environ,
+        cwd=environ["GITHUB_WORKSPACE"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
 def read_outputs(text: str) -> dict[str, str]:
     """GITHUB_OUTPUT as the runner reads it."""
     found, lines = {}, iter(text.splitlines())
