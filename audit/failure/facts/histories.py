@@ -12,7 +12,7 @@ from audit.telemetry.model import Format, Point, Run, Series, Telemetry
 _BASELINE = re.compile(
     r"\b(?:base(?:line)?|main|master|ref(?:erence)?|before|old|control|prev(?:ious)?|trunk|upstream|golden)\b"
 )
-_CANDIDATE = re.compile(r"\b(?:cand(?:idate)?|pr|new|after|head|feature|change|test|treatment|current)\b")
+_CANDIDATE = re.compile(r"\b(?:cand(?:idate)?|pr|new|after|head|feature|change|treatment|current)\b")
 _SAME = 1e-6
 """Two histories whose ends agree to float32's precision are one, written to two places."""
 
@@ -62,16 +62,79 @@ def logged_histories(logged: Telemetry) -> list[History]:
 
 
 def _grouped(telemetry: Telemetry, *, from_log: bool) -> list[History]:
-    records = {run.name: run for run in telemetry.runs}
-    runs: dict[str, dict[str, Series]] = {}
+    sources = {run.source: run for run in telemetry.runs}
+    names = {run.name: run for run in telemetry.runs}
+    runs: dict[tuple[str, str], dict[str, Series]] = {}
     for series in telemetry.series:
-        if series.format is Format.GOLDEN or not len(series):
+        if series.format is Format.GOLDEN or not len(series) or is_record_of_runs(series):
             continue
-        held = runs.setdefault(series.run, {})
-        name = plain(series.name)
+        label, prefix = _without_split(series, telemetry)
+        held = runs.setdefault((label, _root(series)), {})
+        name = plain(f"{prefix} {series.name}")
         if name not in held or len(held[name]) < len(series):
-            held[name] = series
-    return [History(run, series, records.get(run), from_log) for run, series in runs.items()]
+            held[name] = msgspec.structs.replace(series, name=f"{prefix}/{series.name}") if prefix else series
+    labels = _labels(list(runs))
+    return [
+        History(
+            labels[key],
+            series,
+            sources.get(next(iter(series.values())).source) or names.get(key[0]),
+            from_log,
+        )
+        for key, series in runs.items()
+    ]
+
+
+def _root(series: Series) -> str:
+    """What keeps two runs of one name apart: the file, or the folder of a store that has a file for each metric."""
+    if series.format in (Format.TENSORBOARD, Format.STDOUT):
+        return ""
+    return series.source.partition("/metrics/")[0] if series.format is Format.MLFLOW else series.source
+
+
+def _labels(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """The run's name, and the parts of its path that differ where several have one name."""
+    named: dict[str, list[tuple[str, str]]] = {}
+    for key in keys:
+        named.setdefault(key[0], []).append(key)
+    labels = {}
+    for name, same in named.items():
+        paths = [re.split(r"[/.]", root) for _, root in same]
+        for key, path in zip(same, paths, strict=True):
+            own = [part for part in path if not all(part in other for other in paths)]
+            labels[key] = f"{'/'.join(own)} {name}" if len(same) > 1 and own else name
+    return labels
+
+
+_SPLITS = frozenset(("train", "training", "val", "valid", "validation", "eval", "evaluation", "test"))
+
+
+def _without_split(series: Series, telemetry: Telemetry) -> tuple[str, str]:
+    """Run and split of a TensorBoard folder such as `logs/train` beside `logs/validation`: Keras writes one run so."""
+    parent, _, last = series.run.rpartition("/")
+    if series.format is not Format.TENSORBOARD or last.lower() not in _SPLITS:
+        return series.run, ""
+    beside = {other.run for other in telemetry.series if other.run.rpartition("/")[0] == parent}
+    if len(beside) < 2 or not all(
+        run.rpartition("/")[2].lower() in _SPLITS for run in beside if run != parent
+    ):
+        return series.run, ""
+    return parent or "run", "" if last.lower().startswith("train") else last
+
+
+_RECORD = re.compile(
+    r"\b(?:history|histories|nightly|nightlies|trend|past|previous|earlier|last runs|past runs|baseline runs)\b"
+)
+
+
+def is_record_of_runs(series: Series) -> bool:
+    """Whether a series is one number of each of many runs, as a file of earlier results holds them, and no run's course."""
+    stem = plain(series.source.rsplit("/", 1)[-1].split(".")[0])
+    return (
+        series.axis == "row"
+        and len(series) > 1
+        and bool(_RECORD.search(stem) or _RECORD.search(plain(series.run)))
+    )
 
 
 def _distinct(found: Sequence[History]) -> list[History]:

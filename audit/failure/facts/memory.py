@@ -21,8 +21,23 @@ _UNITS = {
 }
 """In GiB. The allocators print powers of 1024 under either name."""
 
-_REQUESTED = re.compile("Tried to allocate " + _SIZE.format("requested"))
-_CAPACITY = re.compile("total capacity(?: of)? " + _SIZE.format("total"))
+_REQUESTED = re.compile(
+    "(?:[Tt]ried to allocate|trying to allocate|Attempting to allocate|failed to allocate) "
+    + _SIZE.format("requested")
+)
+_CAPACITY = re.compile(
+    "total capacity of "
+    + _SIZE.format("total")
+    + "|"
+    + _SIZE.format("total2")
+    + " total capacity|max allowed: "
+    + _SIZE.format("total3")
+)
+_ALLOCATED = re.compile(
+    _SIZE.format("allocated")
+    + " (?:already allocated|is allocated by PyTorch)|MPS allocated: "
+    + _SIZE.format("allocated2")
+)
 _FREE = re.compile("of which " + _SIZE.format("free") + " is free|" + _SIZE.format("free2") + " free")
 _OWN = re.compile("this process has " + _SIZE.format("own") + " memory in use")
 _OTHER = re.compile(r"Process (?P<pid>\d+) has " + _SIZE.format("other") + " memory in use")
@@ -39,10 +54,7 @@ def facts(lines: Sequence[Line]) -> Iterator[Fact]:
     """Of the first report of each kind."""
     texts = [line for line in lines if len(line.text) < 4_000]
     yield from _device(
-        next(
-            (line for line in texts if "Tried to allocate" in line.text and _REQUESTED.search(line.text)),
-            None,
-        )
+        next((line for line in texts if "to allocate" in line.text and _REQUESTED.search(line.text)), None)
     )
     yield from _killed(
         next((line for line in texts if "anon-rss" in line.text and _KILLED.search(line.text)), None)
@@ -117,14 +129,19 @@ def _size(found: "re.Match[str] | None", name: str) -> float | None:
         return None
 
 
+def _any_size(found: "re.Match[str] | None", *names: str) -> float | None:
+    return next((size for name in names if (size := _size(found, name)) is not None), None)
+
+
 def _device(line: Line | None) -> Iterator[Fact]:
     """An allocator's report: asked for, free, used by this process and by others, in GiB and as shares."""
     if line is None:
         return
     text, place = line.text, _place(line)
-    requested, total = _size(_REQUESTED.search(text), "requested"), _size(_CAPACITY.search(text), "total")
-    free_match = _FREE.search(text)
-    free = _size(free_match, "free") if free_match and free_match["free"] else _size(free_match, "free2")
+    requested = _size(_REQUESTED.search(text), "requested")
+    total = _any_size(_CAPACITY.search(text), "total", "total2", "total3")
+    free = _any_size(_FREE.search(text), "free", "free2")
+    allocated = _any_size(_ALLOCATED.search(text), "allocated", "allocated2")
     own = _size(_OWN.search(text), "own")
     others = [
         (found["pid"], size) for found in _OTHER.finditer(text) if (size := _size(found, "other")) is not None
@@ -136,6 +153,7 @@ def _device(line: Line | None) -> Iterator[Fact]:
         ("free_gib", free),
         ("own_process_gib", own),
         ("capacity_gib", total),
+        ("allocated_gib", allocated),
     ):
         if value is not None:
             yield fact(name, value, "as reported, in GiB", inputs, unit="GiB")
