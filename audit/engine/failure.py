@@ -11,6 +11,7 @@ import msgspec
 import audit as package
 from audit.documents.report import Tool
 from audit.documents.verdict import Fact, Verdict
+from audit.facts.cache import default_folder
 from audit.failure.cause.recomputed import failing_gate
 from audit.failure.cause.scene import Scene
 from audit.failure.cause.select import JobCause, select
@@ -76,7 +77,9 @@ def analyse(options: FailureOptions, effects: FailureEffects) -> Analysed:
     Raises LogError where a log cannot be opened, SourceError where the repository cannot.
     """
     effects.step("Reading logs")
-    reading = read_logs([Path(log) for log in options.logs], stdin=effects.stdin)
+    reading = read_logs(
+        [Path(log) for log in options.logs], stdin=effects.stdin, cache=default_folder(effects.environ)
+    )
     effects.step("Reading metrics")
     telemetry = (
         read_telemetry([*options.metrics, *options.golden])

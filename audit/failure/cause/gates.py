@@ -30,9 +30,7 @@ def find(view: StepView) -> list[Candidate]:
     spans = [(session.first.number, session.last.number, session.first.source) for session in view.sessions]
     found: list[Candidate] = []
     for line in _tail(view):
-        if line.kinds & {Kind.ECHO, Kind.SOURCE} or line.text.startswith(
-            ("##[", "[command]", "+ ", "$ ")
-        ):
+        if line.kinds & {Kind.ECHO, Kind.SOURCE} or line.text.startswith(("##[", "[command]", "+ ", "$ ")):
             continue
         if any(
             low <= line.number <= high and source == line.source for low, high, source in (*inside, *spans)
@@ -86,9 +84,13 @@ def _explicit(candidate: Candidate) -> int:
 def _tail(view: StepView) -> Sequence[Line]:
     lines = [line for line in view.step.lines if line is not view.step.end]
     alive = {number for numbers in view.alive.values() for number in numbers}
-    last = max(
-        (index for index, line in enumerate(lines) if line.number in alive and not comparison_at(line)),
-        default=-1,
+    last = next(
+        (
+            index
+            for index in range(len(lines) - 1, -1, -1)
+            if lines[index].number in alive and not comparison_at(lines[index])
+        ),
+        -1,
     )
     after = lines[last + 1 :]
     return after[-_TAIL:] if any(line.text.strip() for line in after) else lines[-_TAIL:]

@@ -1,26 +1,17 @@
 """A sentence that says a check did not hold: what was looked at, the numbers, and whether it reads as a failure or as a success.
 
 Gates are written by people: `900 > 200`, `0.30 < required 0.90`, `accuracy 0.903 is below the floor 0.935`, `[FAIL] throughput: …`.
-The words looked for are those of comparison and of limits, and the names of what is measured; none belongs to one project.
+The words looked for are those of comparison and of limits.
 """
 
 import math
 import re
-from enum import StrEnum
 
 import msgspec
 
+from audit.failure.structure.subjects import Subject, subject_of
 
-class Subject(StrEnum):
-    """What a check looks at."""
-
-    QUALITY = "quality"  # how good the model is
-    PERFORMANCE = "performance"  # time, throughput
-    MEMORY = "memory"
-    POLICY = "policy"  # coverage, warnings, sizes of files, style: neither the model nor the run
-    NUMERICS = "numerics"  # whether two computations agree
-    FINITE = "finite"  # whether values are numbers at all
-    UNKNOWN = "unknown"
+__all__ = ["Comparison", "Subject", "comparison", "subject_of", "too_tight"]
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -37,18 +28,32 @@ class Comparison(msgspec.Struct, frozen=True):
     word: str = ""
 
 
+_LONGEST = 2000
+"""Characters of a line that are looked at: a sentence is shorter."""
+_MOST = 12
+"""Operators or words of a line that are tried."""
 _N = r"[-+]?(?:\d[\d,_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_UNIT = r"(?: ?(?:%|ms|us|s|sec|seconds|MiB|GiB|MB|GB|KB|x|pp|points?|tokens?/s(?:ec)?|samples?/s(?:ec)?|it/s|steps|lines|tok/s))?"
-_LIMIT = r"(?:(?:the |its |required |allowed |expected |golden |maximum |minimum |max(?:imum)?\.? |min(?:imum)?\.? |limit(?: of)? |threshold(?: of)? |floor(?: of)? |budget(?: of)? |baseline(?: of)? |target(?: of)? |tolerance(?: of)? |rtol ?=? ?|atol ?=? ?|ceiling(?: of)? |bound(?: of)? |cap(?: of)? |tol ?=? ?|fail-under=?|quota ){0,3})"
-_OPERATOR = re.compile(rf"(?P<a>{_N}){_UNIT} ?(?P<op><=|>=|!=|<|>|==|=/=|≤|≥|≠) ?{_LIMIT}[=:]? ?(?P<b>{_N})")
-_WORDS = re.compile(
-    rf"(?P<a>{_N})?{_UNIT}[^.;\d]{{0,40}}?\b(?P<op>below|under|less than|lower than|smaller than|worse than|fell short of|short of|above|over|exceed(?:s|ed|ing)?|greater than|more than|higher than|larger than|slower than|beyond|outside(?: of)?|not within|not in|misses|missed)\b[^\d;]{{0,60}}?(?P<b>{_N})",
+_UNIT = r"(?: ?(?:%|ms|us|s|sec|seconds|MiB|GiB|MB|GB|KB|x|pp|points?|tokens?/s(?:ec)?|samples?/s(?:ec)?|img/s|it/s|steps|lines|tok/s))?"
+_LIMITS = (
+    "the|its|required|allowed|expected|golden|maximum|minimum|max|min|limit|threshold|floor|budget|baseline|target|tolerance|rtol|atol|"
+    "ceiling|bound|cap|tol|quota|fail-under|need|reference"
+)
+_RELATION = re.compile(r"<=|>=|!=|==|=/=|[<>≤≥≠]")
+_LEFT = re.compile(rf"(?P<a>{_N}){_UNIT} ?$")
+_RIGHT = re.compile(rf" ?(?:(?:{_LIMITS})\.?(?: of)?[ =:]{{1,3}}){{0,3}}(?P<b>{_N})")
+_WORD = re.compile(
+    r"\b(?P<op>below|under|less than|lower than|smaller than|worse than|fell short of|short of|above|over|exceed(?:s|ed|ing)?|greater than|"
+    r"more than|higher than|larger than|slower than|beyond|outside(?: of)?|not within|not in|misses|missed)\b",
     re.IGNORECASE,
 )
+_AFTER = re.compile(rf"[^\d;]{{0,60}}?(?P<b>{_N})")
+_NUMBER = re.compile(_N)
 _LOW = ("below", "under", "less", "lower", "smaller", "short", "misses", "missed", "fell")
 _FAIL = re.compile(
-    r"^\W{0,4}(?:FAIL(?:ED|URE)?|✗|✘|❌|NOT OK|REGRESSION)\b|\[(?:FAIL(?:ED)?|ERROR|✗)\]|\b(?:gate|check|test|threshold|budget|slo|quality|criterion|criteria)\b.{0,40}\b(?:failed|not met|not reached|violated|missed|exceeded)\b|"
-    r"\b(?:regress(?:ed|ion)|not reached|not met|too (?:slow|low|high|large|many|few|tight)|exceeded|out of tolerance|mismatch|violat(?:ed|es|ion)|NOT SOLVED|degraded|dropped|worse than|off by|differs?|did not (?:reach|improve|converge|decrease|meet))\b|^(?:ERROR|FATAL|Error)\b",
+    r"^\W{0,4}(?:FAIL(?:ED|URE)?|✗|✘|❌|NOT OK|REGRESSION)\b|\[(?:FAIL(?:ED)?|ERROR|✗)\]|"
+    r"\b(?:gate|check|test|threshold|budget|slo|quality|criterion|criteria)\b.{0,40}\b(?:failed|not met|not reached|violated|missed|exceeded)\b|"
+    r"\b(?:regress(?:ed|ion)|not reached|not met|too (?:slow|low|high|large|many|few|tight)|exceeded|out of tolerance|mismatch|violat(?:ed|es|ion)|"
+    r"NOT SOLVED|degraded|dropped|worse than|off by|differs?|did not (?:reach|improve|converge|decrease|meet))\b|^(?:ERROR|FATAL|Error)\b",
     re.IGNORECASE,
 )
 _GOOD = re.compile(
@@ -56,116 +61,87 @@ _GOOD = re.compile(
     re.IGNORECASE,
 )
 _LIMIT_WORD = re.compile(
-    r"\b(?:floor|limit|threshold|budget|baseline|tolerance|rtol|atol|golden|required|minimum|maximum|target|ceiling|bound|allowed|expected|reference|cap|fail-under|min|max|want(?:ed)?)\b",
+    r"\b(?:floor|limit|threshold|budget|baseline|tolerance|rtol|atol|golden|required|minimum|maximum|target|ceiling|bound|allowed|expected|"
+    r"reference|cap|fail-under|min|max|want(?:ed)?)\b",
     re.IGNORECASE,
-)
-_SUBJECTS: tuple[tuple[Subject, "re.Pattern[str]"], ...] = (
-    (Subject.FINITE, re.compile(r"\b(?:nan|inf|infinite|non-?finite|not finite|isfinite)\b", re.IGNORECASE)),
-    (
-        Subject.PERFORMANCE,
-        re.compile(
-            r"(?:iteration|step|wall|elapsed|run|epoch|train(?:ing)?|inference|compile|load|startup|response|forward|backward|kernel|data|batch|total|gpu|cpu)?[-_ ]?(?:\btime\b|times?\b|duration)|latency|throughput|tokens?[-_ /]*(?:per|/)[-_ ]*s|tok/s|samples?[-_ /]*(?:per|/)[-_ ]*s|images?/s|it/s|\bfps\b|\bqps\b|\brps\b|speed(?:-?up)?\b|slow(?:er|down)?\b|\bttft\b|\btpot\b|\bitl\b|\bmfu\b|tflops?|flop/s|bandwidth|gb/s|\bms\b|benchmark|perf(?:ormance)?\b|\bseconds\b|\bp(?:50|90|95|99)\b|utili[sz]ation",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        Subject.POLICY,
-        re.compile(
-            r"coverage|warning(?:s|\b)|log (?:budget|lines|size)|lines? of code|\blint|docstring|complexity|(?:file|wheel|package|binary|image|artifact|checkpoint|model|bundle|diff)[-_ ]?size|changelog|deprecat|snapshot|todo|number of params|param(?:eter)?[-_ ]count|logged|logging|log_every|\bmetrics? (?:not found|missing)",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        Subject.MEMORY,
-        re.compile(
-            r"memory|\bmem\b|mem[-_]|\brss\b|[-_ ]mem\b|allocated|\bvram\b|\bGiB\b|\bMiB\b", re.IGNORECASE
-        ),
-    ),
-    (
-        Subject.NUMERICS,
-        re.compile(
-            r"tensor-likes|allclose|not close|not (?:almost )?equal|mismatch(?:ed)? elements|grad(?:ient)? ?check|gradcheck|abs(?:olute)?[-_ ]diff|max[-_ ]diff|max[-_ ]?abs|bit(?:wise|-identical)|determinis|checksum|logits|hidden[-_ ]states|parity|\bulp\b|grad(?:ient)?[-_ ]norm|equivalen",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        Subject.QUALITY,
-        re.compile(
-            r"loss|accuracy|\bacc\b|[-_]acc\b|acc[-_@]|perplexity|\bppl\b|\bauc\b|auroc|\bf1\b|[-_]f1\b|bleu|rouge|meteor|\bcer\b|\bwer\b|reward|\breturns?\b|success[-_ ]rate|solved|\bscores?\b|[-_]score|\bmap\b|mAP|m?iou\b|dice|exact[-_ ]match|\bem\b|pass@|pass[-_ ]rate|\br2\b|r²|rmse|\bmse\b|\bmae\b|mape|error[-_ ]rate|top-?[15]|\bfid\b|finish[-_ ]rate|win[-_ ]rate|recall|precision|ndcg|\bmrr\b|elbo|\bkl\b|\bquality\b|gsm8k|mmlu|hellaswag|\barc\b|eval(?:uation)?\b|converge|psnr|ssim|\blpips\b|correlation|spearman|pearson|\bmcc\b|kappa|episode|regret|calibration|\bece\b|hit[-_ ]rate|spread|seeds",
-            re.IGNORECASE,
-        ),
-    ),
 )
 _AGREE = re.compile(
-    r"(?:Tensor-likes|Scalars|Nested tensor-likes|Booleans|Values) are not (?:close|equal)|Not equal to tolerance|Arrays are not (?:almost )?equal|assert_(?:trees_)?all_close|values? are not within"
+    r"(?:Tensor-likes|Scalars|Nested tensor-likes|Booleans|Values) are not (?:close|equal)|Not equal to tolerance|Arrays are not (?:almost )?equal|"
+    r"assert_(?:trees_)?all_close|values? are not within"
 )
 _NOT_FINITE = re.compile(
-    r"\b(?:is|are|was|became|turned|contains?|has|found|detected|got|=|:) ?(?:not finite|non-?finite|nan|inf(?:inite)?)\b|\b(?:nan|non-?finite)\b.{0,30}\b(?:detected|found|encountered|at step|stopping|abort)|diverged",
+    r"\b(?:is|are|was|became|turned|contains?|has|found|detected|got|=|:) ?(?:not finite|non-?finite|nan|inf(?:inite)?)\b|"
+    r"\b(?:nan|non-?finite)\b.{0,30}\b(?:detected|found|encountered|at step|stopping|abort)|diverged",
     re.IGNORECASE,
 )
-_TINY = re.compile(
+_ERROR_WORDS = re.compile(
     r"relative (?:error|difference|diff)|rel(?:ative)?[-_ ]?err|\brtol\b|\batol\b|tolerance|abs(?:olute)? (?:error|difference|diff)|max[-_ ]?(?:abs)?[-_ ]?diff|error",
     re.IGNORECASE,
 )
 
 
-def subject_of(text: str, context: str = "") -> Subject:
-    """What a check looks at, by the name that stands first in its sentence; `context` (a test's or step's name) where it has none."""
-    path, _, name = context.rpartition("::")
-    for part in (text, name, path):
-        part = part.replace("_", " ")
-        found = [
-            (match.start(), order, subject)
-            for order, (subject, pattern) in enumerate(_SUBJECTS)
-            if (match := pattern.search(part))
-        ]
-        if found:
-            subjects = {subject for _, _, subject in found}
-            if Subject.FINITE in subjects:
-                return Subject.FINITE
-            return min(found)[2]
-    return Subject.UNKNOWN
-
-
 def comparison(text: str, context: str = "") -> Comparison | None:
-    """The failed check that a line states, None where it states none."""
-    text = text[:2000]
-    if _GOOD.search(text) and not _FAIL.search(text):
+    """The failed check that a line states, None where it states none. `context`: the test's id or the step's command."""
+    text = text[:_LONGEST]
+    failing = _FAIL.search(text)
+    if failing is None and _GOOD.search(text):
         return None
-    subject = subject_of(text, context)
     if _AGREE.search(text):
         return Comparison(Subject.NUMERICS, 2, word="not close")
-    failing = _FAIL.search(text)
-    operator = _OPERATOR.search(text)
-    words = _WORDS.search(text)
-    if operator is not None and (
-        failing or _LIMIT_WORD.search(text) or operator.end() >= len(text) - 12 or operator.start() < 12
+    found = _by_operator(text, limited=failing is not None) or _by_word(text, limited=failing is not None)
+    if found is None and failing is None and not _NOT_FINITE.search(text):
+        return None
+    subject = subject_of(text, context)
+    if found is not None:
+        return msgspec.structs.replace(found, subject=subject)
+    if (
+        failing is not None
+        and (_LIMIT_WORD.search(text) or subject is not Subject.UNKNOWN)
+        and _NUMBER.search(text)
     ):
-        a, b = _number(operator["a"]), _number(operator["b"])
-        # an operator and its sides can state what was required ("a < b" asserted) or what was found: both sides name the check
-        return Comparison(subject, 3, a, b, operator["op"], _is_error(text, a, b), operator["op"])
-    if words is not None and (words["a"] or _LIMIT_WORD.search(text) or failing):
-        a = _number(words["a"]) if words["a"] else _before(text, words.start("op"))
-        low = words["op"].lower().startswith(_LOW)
-        return Comparison(
-            subject,
-            3 if a is not None else 2,
-            a,
-            _number(words["b"]),
-            "<" if low else ">",
-            _is_error(text, a, _number(words["b"])),
-            words["op"],
-        )
-    if failing and (_LIMIT_WORD.search(text) or subject is not Subject.UNKNOWN) and re.search(r"\d", text):
         return Comparison(subject, 2, word=failing[0])
-    if subject is Subject.FINITE and (failing or _NOT_FINITE.search(text)):
+    if subject is Subject.FINITE:
         return Comparison(subject, 2, word="not finite")
-    if failing and subject is not Subject.UNKNOWN:
-        return Comparison(subject, 1, word=failing[0])
+    return (
+        Comparison(subject, 1, word=failing[0])
+        if failing is not None and subject is not Subject.UNKNOWN
+        else None
+    )
+
+
+def _by_operator(text: str, *, limited: bool) -> Comparison | None:
+    """`A op B` with numbers on both sides. An operator states what was required (asserted code) or what was found; both name the check."""
+    limited = limited or bool(_LIMIT_WORD.search(text))
+    for _, relation in zip(range(_MOST), _RELATION.finditer(text), strict=False):
+        left = _LEFT.search(text[max(0, relation.start() - 40) : relation.start()])
+        right = _RIGHT.match(text[relation.end() : relation.end() + 90]) if left is not None else None
+        if left is None or right is None:
+            continue
+        at_an_end = relation.start() < 24 or relation.end() + right.end() >= len(text) - 12
+        if limited or at_an_end:
+            a, b = _value(left["a"]), _value(right["b"])
+            return Comparison(Subject.UNKNOWN, 3, a, b, relation[0], _is_error(text, a, b), relation[0])
     return None
 
 
-def _number(text: str) -> float | None:
+def _by_word(text: str, *, limited: bool) -> Comparison | None:
+    """`A is below B`, with the number before it where there is one."""
+    for _, word in zip(range(_MOST), _WORD.finditer(text), strict=False):
+        right = _AFTER.match(text[word.end() : word.end() + 100])
+        if right is None:
+            continue
+        before = _NUMBER.findall(text[max(0, word.start() - 60) : word.start()])
+        if not before and not limited and not _LIMIT_WORD.search(text):
+            continue
+        a, b = _value(before[-1]) if before else None, _value(right["b"])
+        operator = "<" if word["op"].lower().startswith(_LOW) else ">"
+        return Comparison(
+            Subject.UNKNOWN, 3 if a is not None else 2, a, b, operator, _is_error(text, a, b), word["op"]
+        )
+    return None
+
+
+def _value(text: str) -> float | None:
     try:
         value = float(text.replace(",", "").replace("_", ""))
     except ValueError:
@@ -173,14 +149,9 @@ def _number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _before(text: str, end: int) -> float | None:
-    found = re.findall(_N, text[max(0, end - 80) : end])
-    return _number(found[-1]) if found else None
-
-
 def _is_error(text: str, a: float | None, b: float | None) -> bool:
     """Whether the sides are an error and its tolerance: both small, and the sentence speaks of one."""
-    return bool(a is not None and b is not None and abs(b) < 0.5 and _TINY.search(text))
+    return bool(a is not None and b is not None and abs(b) < 0.5 and _ERROR_WORDS.search(text))
 
 
 FLOAT32_EPS = 2.0**-23

@@ -1,0 +1,79 @@
+"""What a check looks at, by the words for it: the field's names of metrics, none of one project."""
+
+import re
+from enum import StrEnum
+
+
+class Subject(StrEnum):
+    """What a check looks at."""
+
+    QUALITY = "quality"  # how good the model is
+    PERFORMANCE = "performance"  # time, throughput
+    MEMORY = "memory"
+    POLICY = "policy"  # coverage, warnings, sizes of files, style: neither the model nor the run
+    NUMERICS = "numerics"  # whether two computations agree
+    FINITE = "finite"  # whether values are numbers at all
+    UNKNOWN = "unknown"
+
+
+def _any(*words: str) -> "re.Pattern[str]":
+    return re.compile("|".join(words), re.IGNORECASE)
+
+
+_SUBJECTS: tuple[tuple[Subject, "re.Pattern[str]"], ...] = (
+    (Subject.FINITE, _any(r"\bnan\b", r"\binf(?:inite)?\b", r"\bnon-?finite\b", r"\bnot finite\b", r"\bisfinite\b")),
+    (
+        Subject.PERFORMANCE,
+        _any(
+            r"times?\b", r"duration", r"latency", r"throughput", r"tokens?[- /]*(?:per|/)[- /]*s", r"tok/s", r"samples?[- /]*(?:per|/)[- /]*s",
+            r"images?/s", r"img/s", r"it/s", r"\bfps\b", r"\bqps\b", r"\brps\b", r"\bspeed", r"\bslow(?:er|down)?\b", r"\bttft\b", r"\btpot\b", r"\bitl\b",
+            r"\bmfu\b", r"tflops?", r"flop/s", r"bandwidth", r"gb/s", r"\bms\b", r"benchmark", r"\bperf(?:ormance)?\b", r"\bseconds\b", r"\bp(?:50|90|95|99)\b",
+            r"utili[sz]ation",
+        ),
+    ),
+    (
+        Subject.POLICY,
+        _any(
+            r"coverage", r"warnings?\b", r"log (?:budget|lines|size)", r"lines? of code", r"\blint", r"docstring", r"complexity",
+            r"(?:file|wheel|package|binary|image|artifact|checkpoint|model|bundle|diff)[- ]?size", r"changelog", r"deprecat", r"snapshot",
+            r"number of params", r"param(?:eter)?[- ]count", r"logged", r"logging", r"log every", r"\bmetrics? (?:not found|missing)",
+        ),
+    ),
+    (Subject.MEMORY, _any(r"memory", r"\bmem\b", r"\brss\b", r"allocated", r"\bvram\b", r"\bGiB\b", r"\bMiB\b")),
+    (
+        Subject.NUMERICS,
+        _any(
+            r"tensor-likes", r"allclose", r"not close", r"not (?:almost )?equal", r"mismatch(?:ed)? elements", r"grad(?:ient)? ?check",
+            r"abs(?:olute)?[- ]diff", r"max[- ]diff", r"max[- ]?abs", r"bit(?:wise|-identical)", r"determinis", r"checksum", r"logits", r"hidden[- ]states",
+            r"parity", r"\bulp\b", r"grad(?:ient)?[- ]norm", r"equivalen",
+        ),
+    ),
+    (
+        Subject.QUALITY,
+        _any(
+            r"loss", r"accuracy", r"\bacc\b", r"acc@", r"perplexity", r"\bppl\b", r"\bauc\b", r"auroc", r"\bf1\b", r"bleu", r"rouge", r"meteor", r"\bcer\b",
+            r"\bwer\b", r"reward", r"\breturns?\b", r"success[- ]rate", r"solved", r"\bscores?\b", r"\bmap\b", r"m?iou\b", r"\bdice\b", r"exact[- ]match",
+            r"\bem\b", r"pass@", r"pass[- ]rate", r"\br2\b", r"r²", r"rmse", r"\bmse\b", r"\bmae\b", r"mape", r"error[- ]rate", r"top-?[15]", r"\bfid\b",
+            r"finish[- ]rate", r"win[- ]rate", r"recall", r"precision", r"ndcg", r"\bmrr\b", r"elbo", r"\bkl\b", r"\bquality\b", r"gsm8k", r"mmlu",
+            r"hellaswag", r"\barc\b", r"eval(?:uation)?\b", r"converge", r"psnr", r"ssim", r"\blpips\b", r"correlation", r"spearman", r"pearson",
+            r"\bmcc\b", r"kappa", r"episode", r"regret", r"calibration", r"\bece\b", r"hit[- ]rate", r"spread", r"seeds",
+        ),
+    ),
+)  # fmt: skip
+
+
+def subject_of(text: str, context: str = "") -> Subject:
+    """What a check looks at, by the name that stands first in its sentence; `context` (a test's id or a step's command) where it names none."""
+    path, _, name = context.rpartition("::")
+    for part in (text, name, path):
+        words = part.replace("_", " ")
+        found = [
+            (match.start(), order, subject)
+            for order, (subject, pattern) in enumerate(_SUBJECTS)
+            if (match := pattern.search(words))
+        ]
+        if found:
+            if any(subject is Subject.FINITE for _, _, subject in found):
+                return Subject.FINITE
+            return min(found)[2]
+    return Subject.UNKNOWN
