@@ -315,10 +315,10 @@ def _connection(error: Exception) -> str:
             return "its certificate is not trusted; on a server of your own set ca-bundle"
         case urllib3.exceptions.ProxyError():
             return "the proxy cannot be used; look at HTTPS_PROXY and NO_PROXY"
+        case urllib3.exceptions.NewConnectionError():  # a kind of timeout to urllib3
+            return "no connection"
         case urllib3.exceptions.TimeoutError():
             return "no answer in time"
-        case urllib3.exceptions.NewConnectionError():
-            return "no connection"
         case FileNotFoundError():
             return "the file that ca-bundle names is not there"
     return "the connection broke off"
