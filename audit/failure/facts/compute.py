@@ -21,6 +21,7 @@ from audit.failure.facts import (
     notices,
     outcomes,
     performance,
+    results,
 )
 from audit.failure.facts.histories import History, compared, histories, logged_histories, replicates
 from audit.failure.facts.make import fact, named, of_series
@@ -104,7 +105,11 @@ def compute(
             memory.facts(lines),
             data_files.pointers(repo, reading) if category is Category.DATA_CONFIG else (),
         ),
-        "ranks": distributed.facts(lines, cause),
+        "ranks": chain(
+            distributed.facts(lines, cause),
+            distributed.silence(logged, cause, lines),
+            distributed.stragglers(logged),
+        ),
         "health": _health(runs, repo, reading),
         "comparison": _comparison(runs),
         "runs": _repeated(runs, known, logged),
@@ -113,6 +118,11 @@ def compute(
         "completion": _completion(runs, logged, reading, known),
         "speed": _speed(runs, known, logged, closely=category in _OF_SPEED),
         "limits": _limits(runs, known),
+        "results": chain(
+            results.margins(telemetry, runs, told, known),
+            results.against_earlier_runs(telemetry, runs),
+            results.single(telemetry),
+        ),
         "recorded": noise.recorded_errors(telemetry),
         "tests": chain(
             counts.reports(telemetry), _unsaid(counts.printed(reading) if reading is not None else (), told)
@@ -124,13 +134,13 @@ def compute(
 
 
 _USUAL = (
-    "health", "comparison", "runs", "mlperf", "ends", "limits", "tests", "completion", "cause", "memory", "ranks", "speed", "recorded",
+    "health", "comparison", "runs", "mlperf", "results", "ends", "limits", "tests", "completion", "cause", "memory", "ranks", "speed", "recorded",
 )  # fmt: skip
 _ORDERS = {
     Category.INFRA_RUNTIME: ("cause", "memory", "ranks", "tests", "completion"),
     Category.DATA_CONFIG: ("cause", "memory", "ranks", "tests", "health", "completion"),
     Category.CORRECTNESS: ("tests", "cause", "health", "limits", "ranks", "completion"),
-    Category.METRIC_POLICY: ("comparison", "completion", "health", "ends", "limits", "speed"),
+    Category.METRIC_POLICY: ("comparison", "results", "completion", "health", "ends", "limits", "speed"),
 }  # fmt: skip
 """What a case of the category turns on; the rest follows in the usual order."""
 

@@ -1,11 +1,16 @@
 """What several ranks' reports say together: who timed out, after how long, and how long after the cause."""
 
+import math
 import re
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 from audit.documents.verdict import Fact, FactInput
+from audit.failure.facts.formulas import steady
 from audit.failure.facts.make import fact
+from audit.failure.facts.metrics import Meaning, meaning
 from audit.failure.model import Line
+from audit.telemetry.model import Series, Telemetry
 
 _MARK = "Watchdog caught collective operation timeout"
 _TIMEOUT = re.compile(r"Timeout\(ms\)=(\d{1,12})")
@@ -96,3 +101,58 @@ def _who(line: Line) -> int | None:
 
 def _place(line: Line) -> str:
     return f"{line.source}:{line.number}"
+
+
+def silence(logged: Telemetry, cause: Line | None, lines: Sequence[Line]) -> Iterator[Fact]:
+    """How long before the cause's line the last metric was logged: a run that was slow logs to its end, one that hung does not."""
+    end = _time_of(cause, lines) if cause is not None else None
+    times = [
+        (series.times[-1], series)
+        for series in logged.series
+        if series.axis != "row" and math.isfinite(series.times[-1])
+    ]
+    if end is None or cause is None or not times:
+        return
+    last, series = max(times, key=lambda item: item[0])
+    if end - last < _NOTABLE_SILENCE:
+        return
+    inputs = [
+        FactInput("last metric", last, series.place(series.point(-1))),
+        FactInput("cause", end, _place(cause)),
+    ]
+    yield fact(
+        "silent_seconds", end - last, "time of the cause - time of the last metric line", inputs, unit="s"
+    )
+
+
+_NOTABLE_SILENCE = 10.0
+"""Seconds; steps, evaluations and checkpoints take as long."""
+
+_RANKS = 3
+_STRAGGLES = 1.2
+
+
+def stragglers(logged: Telemetry) -> Iterator[Fact]:
+    """The rank whose steps take longest over the middle one, where ranks log their own times."""
+    by_rank: dict[str, tuple[float, Series]] = {}
+    for series in logged.series:
+        found = re.search(r"\brank (\d{1,6})\b", series.run)
+        if (
+            found is not None
+            and meaning(series.name) is Meaning.STEP_TIME
+            and (values := steady(series.values))
+        ):
+            by_rank.setdefault(found[1], (median(values), series))
+    if len(by_rank) < _RANKS:
+        return
+    middle = median(time for time, _ in by_rank.values())
+    rank, (slowest, series) = max(by_rank.items(), key=lambda item: item[1][0])
+    if middle > 0 and slowest / middle >= _STRAGGLES:
+        inputs = [
+            FactInput(f"median of rank {rank}", slowest, series.source),
+            FactInput("median of all", middle),
+        ]
+        yield fact("slowest_rank", int(rank), "rank with the largest median step time", inputs)
+        yield fact(
+            "slowest_rank_ratio", slowest / middle, "its median step time / the median over ranks", inputs
+        )

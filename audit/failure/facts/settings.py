@@ -165,7 +165,8 @@ def _told(reading: Reading | None) -> tuple[Setting, ...]:
 
 _TOLD = re.compile(
     r"(?i)(?<![\w-])((?:global|train|micro|total|effective)[ _-]batch(?:[ _-]size)?|batch[ _-]size|(?:max[ _-])?seq(?:uence)?[ _-]?len(?:gth)?"
-    r"|block[ _-]size|context[ _-]length|tokens per row|train[ _-]iters|max[ _-]steps|total[ _-]steps|clip[ _-]grad|max[ _-]grad[ _-]norm)"
+    r"|(?:num[ _-])?(?:eval|test|val)[ _-](?:samples|rows|size|examples)|block[ _-]size|context[ _-]length"
+    r"|tokens per row|train[ _-]iters|max[ _-]steps|total[ _-]steps|clip[ _-]grad|max[ _-]grad[ _-]norm)"
     r"(?: ?[:=] ?| \.{3,80} | )(\d{1,12}(?:\.\d{1,6})?)(?![\w.])"
 )
 

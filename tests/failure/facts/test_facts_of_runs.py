@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from audit.failure.facts.noise import against, margin
 from audit.failure.model import Kind, Line, LogSource, Reading, Stream
 from audit.source.snapshot import Entry, Snapshot
 from audit.telemetry.building import Collector
-from audit.telemetry.model import Format, Run, Telemetry
+from audit.telemetry.model import Format, Run, Telemetry, joined
 from audit.telemetry.registry import read_bytes
 from tests.signals.building import MemoryReader
 
@@ -345,6 +346,92 @@ def test_nan_cells_of_a_data_file_count_only_where_the_loss_is_not_finite() -> N
     assert "nonfinite_cells" not in values(compute(telemetry({"r": {"loss": [1.0, 0.5]}}), repo=repo))
 
 
+def test_runs_of_one_name_in_two_folders_are_two() -> None:
+    collector = Collector(Format.CSV)
+    for folder, end in (("main", 1.0), ("pr", 2.0)):
+        for step, value in ((1, 4.0), (2, end)):
+            collector.add("loss", step, value, run=f"metrics{folder}", source=f"{folder}/metrics.csv")
+    series = tuple(msgspec.structs.replace(s, run="metrics") for s in collector.series())
+    told = values(compute(Telemetry(series=series)))
+    assert told["loss_ratio"] == 2.0
+    assert told["final_loss [baseline]"] == 1.0
+
+
+def test_keras_folders_of_training_and_validation_are_one_run() -> None:
+    collector = Collector(Format.TENSORBOARD)
+    for split, end in (("train", 1.0), ("validation", 2.0)):
+        for step, value in ((0, 4.0), (1, end)):
+            collector.add("epoch_loss", step, value, run=f"logs/{split}", source=f"logs/{split}/events")
+    told = values(compute(Telemetry(series=collector.series())))
+    assert (told["final_epoch_loss"], told["final_validation_epoch_loss"]) == (1.0, 2.0)
+    assert not any("ratio" in name for name in told)
+
+
+def test_single_results_of_two_runs() -> None:
+    parts = [
+        read_bytes(
+            f"{name}/results.json", json.dumps({"accuracy": acc, "throughput": 100 * acc, "seed": 3}).encode()
+        )
+        for name, acc in (("baseline", 0.8), ("candidate", 0.6))
+    ]
+    told = values(compute(joined(parts)))
+    assert told["accuracy_relative_change"] == pytest.approx(-0.25)
+    assert told["throughput_ratio"] == pytest.approx(0.75)
+    assert (told["accuracy [baseline/results]"], told["accuracy [candidate/results]"]) == (0.8, 0.6)
+
+
+def test_a_share_and_its_limit_in_standard_errors() -> None:
+    document = {"results": {"gsm8k": {"acc,none": 0.64, "acc_stderr,none": 0.0132}}}
+    found = read_bytes("results.json", json.dumps(document).encode())
+    told = values(compute(found, told=[Fact("actual", 0.64), Fact("limit", 0.65)]))
+    assert told["acc_none_margin_in_standard_errors"] == pytest.approx(-0.01 / 0.0132)
+    counted = read_bytes("results.json", json.dumps({"accuracy": 0.64, "num_samples": 1319}).encode())
+    told = values(compute(counted, told=[Fact("actual", 0.64), Fact("limit", 0.65)]))
+    assert told["accuracy_margin_in_standard_errors"] == pytest.approx(-0.757, abs=1e-3)
+    assert "accuracy_margin_in_standard_errors" not in values(compute(counted))
+
+
+def test_a_rate_against_earlier_runs() -> None:
+    rows = "date,tokens_per_sec\n" + "".join(f"2026-01-0{n},{1000 + n}\n" for n in range(1, 8))
+    run = telemetry({"r": {"tokens_per_sec": [990.0] * 30}})
+    told = values(compute(joined([run, read_bytes("nightly_history.csv", rows.encode())])))
+    assert told["tokens_per_sec_history_mean"] == 1004.0
+    assert told["tokens_per_sec_z"] == pytest.approx(-14 / 2.1602, abs=1e-3)
+    assert told["steady_tokens_per_sec"] == 990.0
+
+
+def test_a_run_that_fell_silent_before_its_end() -> None:
+    lines = [
+        Line("log.txt", n, f"step {n}/90 loss 1.5", f"step {n}/90 loss 1.5", 1000.0 + n) for n in range(1, 30)
+    ]
+    cause = Line("log.txt", 40, "Timeout!", "Timeout!", 1629.0)
+    told = values(
+        compute(Telemetry(), Reading((), (*lines, cause), ()), category=Category.INFRA_RUNTIME, cause=cause)
+    )
+    assert told["silent_seconds"] == 600.0
+
+
+def test_the_slowest_rank() -> None:
+    lines = tuple(
+        Line("log.txt", n * 10 + rank, "", f"step {n} loss 2.0 step time {1.5 if rank == 2 else 1.0}", None, Stream(rank=rank))
+        for n in range(1, 25) for rank in range(4)
+    )  # fmt: skip
+    told = values(compute(Telemetry(), Reading((), lines, ())))
+    assert (told["slowest_rank"], told["slowest_rank_ratio"]) == (2, 1.5)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 24.00 GiB total capacity; 20.00 GiB already allocated; 1.50 GiB free; 21.00 GiB reserved)",
+     {"requested_gib": 2.0, "capacity_gib": 24.0, "allocated_gib": 20.0, "free_gib": 1.5, "missing_gib": 0.5}),
+    ("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2147483648 bytes.", {"requested_gib": 2.0}),
+    ("MPS backend out of memory (MPS allocated: 8.00 GB, other allocations: 1.00 GB, max allowed: 9.00 GB). Tried to allocate 512.00 MB on private pool.",
+     {"requested_gib": 0.5, "allocated_gib": 8.0, "capacity_gib": 9.0}),
+])  # fmt: skip
+def test_reports_of_other_allocators(text: str, expected: dict[str, float]) -> None:
+    told = values(compute(Telemetry(), reading(text)))
+    assert {name: told[name] for name in expected} == expected
+
+
 def _mllog(run: int, stop: float, epochs: float, status: str = "success") -> bytes:
     events = [
         ("run_start", 1000.0, {}),
@@ -370,8 +457,6 @@ def test_mlperf_scores_and_the_reference_test() -> None:
             ).encode(),
         )
     )
-    from audit.telemetry.model import joined
-
     told = values(compute(joined(parts)))
     assert (
         told["time_to_train [result_1.txt]"],
