@@ -1,7 +1,7 @@
 """Takes off a line what machines put before and around it: colours, time stamps, ranks, workers; and says what they told.
 
 Prefixes are those of GitHub Actions, GitLab, Jenkins, Buildkite, CircleCI, Azure Pipelines, act, Kubernetes, Docker, Slurm (`srun -l`), torchrun, Open MPI,
-Ray, pytest-xdist, the kernel and syslog, and the time stamps that programs put at the beginning themselves.
+Ray, the kernel and syslog, and the time stamps that programs put at the beginning themselves.
 """
 
 import re
@@ -23,13 +23,12 @@ _BUILDKITE = re.compile(r"\x1b_bk;t=(\d{12,14})\x07")
 _DATE = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d)?"
 # Each alternative consumes one prefix with one blank after it; the text's own indentation has to stay.
 _PREFIX = re.compile(
-    rf"(?P<date>\[{_DATE}\]|{_DATE})(?:(?: (?P<gitlab>\d\d[OE]\+?)| (?P<cri>std(?:out|err) [FP]))(?: |$)|: | - | |(?=$|\[))"
+    rf"(?P<date>\[{_DATE}\]|{_DATE})(?: \d\d[OE]\+| (?:\d\d[OE]|std(?:out|err) [FP])(?: |$)|: | - | |(?=$|\[))"
     r"|\[?(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,6})?)\]?(?: |$)"
     r"|\[rank ?(?P<rank>\d{1,6})\]:? ?"
     r"|\[default(?P<local>\d{1,6})\]:? ?"
     r"|\[\d{1,6},(?P<mpi>\d{1,6})\]<std(?:out|err|diag)>: ?"
     r"|\((?P<actor>[A-Za-z_][\w.:]{0,60}) (?:rank=(?P<arank>\d{1,6}) )?pid=(?P<pid>\d{1,9})(?:, ip=[\w.:]{1,60})?\) ?"
-    r"|\[(?P<xdist>gw\d{1,4})\] (?!\[|linux|darwin|win|node|Python)"
     r"|\[pod/(?P<pod>[\w.-]{1,120})/[\w.-]{1,120}\] "
     r"|(?P<compose>[\w.]{1,60}[-_]\d{1,5}) +\| "
     r"|(?P<host>[a-z][a-z0-9.]{0,60}-\d{1,5}): (?=\S)"
@@ -44,7 +43,9 @@ _GH = re.compile(r"(?P<job>[^\t]{1,120})\t(?P<step>[^\t]{1,120})\t\ufeff?(?=\d{4
 _MOST_PREFIXES = 8
 _LONGEST_PREFIX = 400
 _RANK_GROUPS = ("rank", "local", "mpi", "arank")
-_WORKER_GROUPS = ("actor", "xdist", "pod", "compose", "host")
+_WORKER_GROUPS = ("actor", "pod", "compose", "host")
+# pytest-xdist's label belongs to what its reports say.
+_XDIST = re.compile(r"\[(gw\d{1,4})\] ")
 
 
 class Clean(msgspec.Struct, frozen=True):
@@ -90,6 +91,8 @@ def clean(raw: str, *, numbered: bool = False, year: int | None = None) -> Clean
         if text is not parts[0]:
             _strip(parts[0][:_LONGEST_PREFIX], numbered, told)
     text = _strip(text, numbered, told)
+    if text.startswith("[gw") and told.worker is None and (worker := _XDIST.match(text)):
+        told.worker = worker[1]
     if told.time is None and year is not None and (glog := _GLOG.match(text)):
         told.time = _short(year, glog)
     return Clean(text.rstrip(), told.time, told.rank, told.worker, told.job, told.step, told.kernel)

@@ -76,7 +76,11 @@ class Context:
             kinds.add(Kind.ECHO)
         if self._source(line, kinds):
             kinds.add(Kind.SOURCE)
-        if self._warnings or (text[:1] in " u" and _HELP.match(text)) or (text[-1:] == "," and _SETTING.match(text)):
+        if (
+            self._warnings
+            or (text[:1] in " u" and _HELP.match(text))
+            or (text[-1:] == "," and _SETTING.match(text))
+        ):
             kinds.add(Kind.DUMP)
 
     def _steps(self, raw: str, text: str) -> None:
