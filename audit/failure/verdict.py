@@ -17,7 +17,6 @@ from audit.documents.verdict import (
     Fact,
     OtherCause,
     Role,
-    TraceStep,
     Trust,
     Verdict,
 )
@@ -43,7 +42,7 @@ def build(
     facts: Sequence[Fact],
     claims: Sequence[ClaimOutcome] = (),
     claims_file: str = "",
-    trace: Sequence[TraceStep] = (),
+    measured: bool = False,
     gaps: Sequence[str] = (),
 ) -> Verdict:
     """One verdict for all jobs: the first failed one leads; of several each has its cause among the others."""
@@ -54,6 +53,10 @@ def build(
         else _cause(lead.primary)
     )
     failing = _failing(causes)
+    if decided.category is Category.PASSED and (claims or measured):
+        decided = Decided(
+            decided.category, decided.decision, Confidence.MEDIUM
+        )  # what was measured may hold more than was asked
     unsupported = _unsupported(claims)
     others = _others(causes, lead)
     if unsupported is not None:
@@ -93,7 +96,7 @@ def build(
         tuple(facts[:_MOST_FACTS]),
         tuple(outcome.claim for outcome in claims),
         (*_evidence(causes, lead), *_claimed(claims, claims_file)),
-        tuple(trace),
+        (),
         _alternatives(scene, causes, lead, decided),
         _recommendation(lead, decided),
         tuple(_not_known(scene, causes, lead, decided)) + tuple(gaps),
