@@ -69,6 +69,12 @@ Examples:
     help="A text (of a pull request, a report) whose claims are checked against the metrics.",
 )
 @click.option(
+    "--schema",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A JSON schema or an example document: exactly that document is written instead, or the command fails.",
+)
+@click.option(
     "--format", "form", type=click.Choice(FORMATS), help="How the verdict is written.  [default: text]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
@@ -90,6 +96,7 @@ def failure_command(
     metrics: tuple[Path, ...],
     golden: tuple[Path, ...],
     claims: Path | None,
+    schema: Path | None,
     form: str | None,
     as_json: bool,
     output: Path | None,
@@ -103,6 +110,8 @@ def failure_command(
     """
     if as_json and form not in (None, "json"):
         raise click.UsageError(f"--json and --format {form} ask for different things.")
+    if schema is not None and form not in (None, "json"):
+        raise click.UsageError(f"--schema says what is written, and --format {form} something else.")
     if output is not None and not output.parent.is_dir():
         raise click.BadParameter(f"There is no folder {output.parent}.", param_hint="--output")
     closing = _categories(fail_on_verdict)
@@ -112,7 +121,7 @@ def failure_command(
     options = FailureOptions(logs, repo, metrics, golden, claims)
     with progress(quiet=quiet) as shown:
         analysed = analyse(options, FailureEffects(os.environ, sys.stdin.buffer, shown.step))
-    _publish(analysed, "json" if as_json else form or "text", output)
+    _publish(analysed, "json" if as_json else form or "text", schema, output)
     return ExitCode.GATE if analysed.verdict.category.value in closing else ExitCode.OK
 
 
@@ -130,11 +139,17 @@ def _categories(text: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _publish(analysed: "Analysed", form: str, output: Path | None) -> None:
+def _publish(analysed: "Analysed", form: str, schema: Path | None, output: Path | None) -> None:
     from audit.cli.output import write_file, write_stdout
-    from audit.report.verdict import renderer
 
-    document = renderer(form)(analysed.verdict, analysed.plots)
+    if schema is not None:
+        from audit.engine.failure import filled
+
+        document = filled(analysed.verdict, schema)
+    else:
+        from audit.report.verdict import renderer
+
+        document = renderer(form)(analysed.verdict, analysed.plots)
     if output is None:
         write_stdout(document)
     else:
