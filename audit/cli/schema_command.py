@@ -2,13 +2,13 @@
 
 import click
 
-NAMES = ("audit-report", "config")
+NAMES = ("audit-report", "verdict", "config")
 
 
 @click.command("schema", epilog="\b\nExamples:\n  ml-audit schema audit-report > audit-report.schema.json\n")
 @click.argument("name", type=click.Choice(NAMES))
 def schema_command(name: str) -> None:
-    """Print the JSON schema of a document: the audit report, or the configuration `.ml-audit/config.yaml`."""
+    """Print the JSON schema of a document: the audit report, the failure verdict, or the configuration `.ml-audit/config.yaml`."""
     from audit.cli.output import write_stdout
 
     write_stdout(schema_text(name))
@@ -18,7 +18,8 @@ def schema_text(name: str) -> str:
     """The schema as indented JSON (draft 2020-12) with a newline at its end."""
     import json
 
-    return json.dumps(_report() if name == "audit-report" else _config(), indent=2) + "\n"
+    schema = {"audit-report": _report, "verdict": _verdict, "config": _config}[name]()
+    return json.dumps(schema, indent=2) + "\n"
 
 
 def _report() -> dict[str, object]:
@@ -31,6 +32,18 @@ def _report() -> dict[str, object]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "ml-audit report, schema version 1",
         **schema,
+    }
+
+
+def _verdict() -> dict[str, object]:
+    import msgspec
+
+    from audit.documents.verdict import Verdict
+
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ml-audit verdict, schema version 1",
+        **msgspec.json.schema(Verdict),
     }
 
 
