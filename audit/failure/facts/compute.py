@@ -9,6 +9,7 @@ import msgspec
 
 from audit.documents.verdict import Category, Fact, FactInput
 from audit.failure.facts import (
+    assertions,
     comparison,
     completion,
     counts,
@@ -100,7 +101,9 @@ def compute(
     runs = histories(telemetry, logged)
     known = settings(repo, reading)
     parts: dict[str, Iterable[Fact]] = {
-        "cause": _unsaid(notices.facts(lines, cause), told),
+        "cause": _unsaid(
+            chain(assertions.between(told), assertions.facts(lines, cause), notices.facts(lines, cause)), told
+        ),
         "memory": chain(
             memory.facts(lines),
             data_files.pointers(repo, reading) if category is Category.DATA_CONFIG else (),
@@ -140,7 +143,7 @@ _ORDERS = {
     Category.INFRA_RUNTIME: ("cause", "memory", "ranks", "tests", "completion"),
     Category.DATA_CONFIG: ("cause", "memory", "ranks", "tests", "health", "completion"),
     Category.CORRECTNESS: ("tests", "cause", "health", "limits", "ranks", "completion"),
-    Category.METRIC_POLICY: ("comparison", "results", "completion", "health", "ends", "limits", "speed"),
+    Category.METRIC_POLICY: ("cause", "comparison", "results", "completion", "health", "ends", "limits", "speed"),
 }  # fmt: skip
 """What a case of the category turns on; the rest follows in the usual order."""
 
@@ -198,6 +201,8 @@ def _ends(runs: Sequence[History]) -> Iterator[Fact]:
         yield from health.finals(run)
         yield from health.bests(run)
         yield from health.count_not_finite(run)
+        if run.from_log:
+            yield from health.beside_results(run)
 
 
 def _first_of_ranks(runs: Sequence[History]) -> Sequence[History]:

@@ -166,6 +166,29 @@ def bests(history: History) -> Iterator[Fact]:
             )
 
 
+def beside_results(history: History) -> Iterator[Fact]:
+    """The other numbers of the line that states a result without a step (`scored 117, skipped 3, mean score 0.58`)."""
+    results = [s for kind in _FINALS for s in history.of(kind) if s.axis == "row"]
+    line = max((s.lines[-1] for s in results), default=0)
+    others = [
+        s
+        for s in history.series.values()
+        if s.axis == "row" and line and s.lines[-1] == line and s not in results
+    ]
+    for series in others[:_MOST_BESIDE]:
+        last = series.point(-1)
+        if math.isfinite(last.value):
+            yield fact(
+                named("stated", history, series.name),
+                last.value,
+                f'"{series.name}" on the line of the result',
+                [of_point(series, last)],
+            )
+
+
+_MOST_BESIDE = 4
+
+
 def count_not_finite(history: History) -> Iterator[Fact]:
     """That every loss was finite, as a number."""
     loss = next((s for s in history.of(*_LOSSES) if len(s) > 1), None)

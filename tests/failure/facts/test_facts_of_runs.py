@@ -339,6 +339,34 @@ def test_what_was_told_before_is_not_said_again() -> None:
     assert "failed" not in told and told["passed"] == 8
 
 
+def test_assertions_as_errors_and_ratios() -> None:
+    log = reading(
+        "E       AssertionError: Tensor-likes are not close!", "E       ", "E       Mismatched elements: 30 / 120 (25.0%)",
+        "E       Greatest absolute difference: 0.125 at index (0, 1) (up to 1e-05 allowed)",
+        "E       Greatest relative difference: 0.5 at index (0, 1) (up to 1.3e-06 allowed)",
+        "other", "E       assert 4.0 == 2.0 ± 2.0e-06",
+    )  # fmt: skip
+    told = values(compute(Telemetry(), log))
+    assert (
+        told["mismatched_fraction"],
+        told["max_absolute_difference"],
+        told["max_relative_difference"],
+    ) == (0.25, 0.125, 0.5)
+    assert told["actual_over_expected_2"] == 2.0
+
+
+def test_errors_between_what_a_line_states() -> None:
+    told = values(compute(Telemetry(), told=[Fact("golden", 2.0), Fact("actual", 2.000002)]))
+    assert told["stated_delta"] == pytest.approx(2e-6)
+    assert told["stated_relative_error"] == pytest.approx(1e-6)
+    assert told["stated_error_in_float32_epsilons"] == pytest.approx(1e-6 * 2**23)
+
+
+def test_the_other_numbers_of_a_result_line() -> None:
+    told = values(compute(Telemetry(), reading("eval: samples 120, scored 117, skipped 3, mean score 0.58")))
+    assert (told["final_mean_score"], told["stated_skipped"]) == (0.58, 3)
+
+
 def test_nan_cells_of_a_data_file_count_only_where_the_loss_is_not_finite() -> None:
     repo = snapshot({"data/train.csv": "a,b\n1,2\nnan,3\n4,\n5,6\n"})
     sick = values(compute(telemetry({"r": {"loss": [math.nan, math.nan]}}), repo=repo))
