@@ -172,7 +172,7 @@ def _claims(
     """What telemetry says of the claims in a file. Raises InputError where it cannot be read."""
     if path is None:
         return []
-    from audit.failure.claims import check
+    from audit.failure.claims.check import check
 
     try:
         with path.open("rb") as handle:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from audit.documents.report import Tool
 from audit.documents.verdict import (
@@ -23,10 +24,12 @@ from audit.documents.verdict import (
 from audit.failure.cause.candidate import Candidate, Origin
 from audit.failure.cause.scene import Scene
 from audit.failure.cause.select import JobCause, State
-from audit.failure.claims.model import ClaimOutcome
 from audit.failure.decide import Decided, decide, decision_of
 from audit.failure.model import Line
 from audit.failure.structure.steps import Conclusion, Step
+
+if TYPE_CHECKING:
+    from audit.failure.claims.model import ClaimOutcome
 
 _MOST_FACTS = 40
 _REDIRECTED = re.compile(
@@ -40,7 +43,7 @@ def build(
     tool: Tool,
     *,
     facts: Sequence[Fact],
-    claims: Sequence[ClaimOutcome] = (),
+    claims: Sequence["ClaimOutcome"] = (),
     claims_file: str = "",
     measured: bool = False,
     gaps: Sequence[str] = (),
@@ -103,19 +106,19 @@ def build(
     )
 
 
-def _doubted(outcome: ClaimOutcome) -> bool:
+def _doubted(outcome: "ClaimOutcome") -> bool:
     """Whether a claim that a merge could rest on is not borne out."""
     return outcome.material and outcome.claim.status is not ClaimStatus.SUPPORTED
 
 
-def _unsupported(claims: Sequence[ClaimOutcome]) -> ClaimOutcome | None:
+def _unsupported(claims: Sequence["ClaimOutcome"]) -> "ClaimOutcome | None":
     """The claim to name: the first that is contradicted, else the first that cannot be derived."""
     doubted = [outcome for outcome in claims if _doubted(outcome)]
     contradicted = [outcome for outcome in doubted if outcome.claim.status is ClaimStatus.CONTRADICTED]
     return next(iter(contradicted or doubted), None)
 
 
-def _claimed(claims: Sequence[ClaimOutcome], file: str) -> list[Evidence]:
+def _claimed(claims: Sequence["ClaimOutcome"], file: str) -> list[Evidence]:
     return [
         Evidence(
             EvidenceKind.CLAIM,
