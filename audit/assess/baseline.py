@@ -39,7 +39,8 @@ def compare(
 
     The fingerprint decides, which holds no line number. What is left over is matched once more by rule and words: under the name that a
     file of the same content had in the base, then, for files that are gone, without regard to their name, and where one collects several
-    things, by what these are: their order, and with it the words, follows the names of files. Each failure of the base matches one.
+    things, by what these are: their order, and with it the words, follows the names of files. At last its words alone are compared where
+    one of the two names no place: what the whole repository lacks may be shown at a file or not. Each failure of the base matches one.
     What the base had suppressed is not new; what it had and is suppressed now is not fixed. A finding that collects several things to be
     mended together is new as soon as it holds one that the base's did not.
     """
@@ -64,6 +65,8 @@ def compare(
         (lambda finding: _words(finding, was), lambda finding: _words(finding, {})),
         (moved_to, moved_from),
         (_items, _items),
+        (_said, _said_of_all),
+        (_said_of_all, _said),
     )
     known, gone = _match(head, base, passes)
     marked = tuple(
@@ -81,6 +84,8 @@ def _grew(finding: Finding, before: Finding) -> bool:
         return False
     if finding.severity.rank > before.severity.rank:
         return True
+    if not finding.evidence or not before.evidence:
+        return False
     here, there = _left_out(finding), _left_out(before)
     if here or there:  # which places are shown is chance then: their number decides
         return len(finding.evidence) + here > len(before.evidence) + there
@@ -146,6 +151,16 @@ def _items(finding: Finding) -> str | None:
     """Rule and what the finding collects, wherever it stands; None for a single thing, which another of its kind may equal by chance."""
     notes = sorted(_LINE.sub("", place.note) for place in finding.evidence if place.note)
     return "\0".join((finding.rule, *notes)) if len(notes) > 1 else None
+
+
+def _said(finding: Finding) -> str:
+    """Rule and message, whatever place it was shown at."""
+    return f"{finding.rule}\0{_LINE.sub('', finding.message)}"
+
+
+def _said_of_all(finding: Finding) -> str | None:
+    """The same, for a finding about no place."""
+    return None if finding.evidence else _said(finding)
 
 
 def renames(head: Mapping[str, str], base: Mapping[str, str]) -> dict[str, str]:

@@ -177,3 +177,13 @@ def test_a_single_thing_elsewhere_is_not_taken_for_the_one_that_is_gone():
     base = [_listed("One model (a) in x.py.", ("x.py", "a"))]
     head = [_listed("One model (a) in z.py.", ("z.py", "a"))]
     assert news(head, base, {"x.py": "1", "z.py": "2"}, {"x.py": "1", "z.py": "2"}) == ([True], 1, 1)
+
+
+def test_what_is_missing_in_the_whole_repository_is_the_same_wherever_it_is_shown():
+    nowhere = finding(message="No file says it.", place=None, fingerprint="a")
+    somewhere = finding(message="No file says it.", place=("setup.py", None), fingerprint="b")
+    elsewhere = finding(message="No file says it.", place=("other.py", None), fingerprint="c")
+    blobs = {"setup.py": "1", "other.py": "2"}
+    for head, base in ((nowhere, somewhere), (somewhere, nowhere)):
+        assert news([head], [base], blobs, blobs) == ([False], 0, 0)
+    assert news([somewhere], [elsewhere], blobs, blobs) == ([True], 1, 1)
