@@ -83,20 +83,29 @@ class Swept(msgspec.Struct):
     pieces: int
 
 
-def blocks(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Blocks of whole lines; a line of more than a mebibyte comes in pieces, all but the last without a line end."""
-    rest = b""
-    for chunk in chunks:
-        cut = chunk.rfind(b"\n") + 1
-        if cut:
-            yield rest + chunk[:cut]
-            rest = chunk[cut:]
-        else:
-            rest += chunk
-            if len(rest) > _LONGEST_LINE:
-                yield rest
-                rest = b""
-    if rest:
+def blocks(chunks: Iterable[bytes], least: int = BLOCK // 2) -> Iterator[bytes]:
+    """Blocks of whole lines, of `least` bytes or more (the last may be shorter); a line of more than a mebibyte comes in
+    pieces, all but the last without a line end.
+    """
+    waiting: list[bytes] = []
+    size = 0
+    try:
+        for chunk in chunks:
+            waiting.append(chunk)
+            size += len(chunk)
+            if size < least:
+                continue
+            whole = b"".join(waiting) if len(waiting) > 1 else chunk
+            cut = whole.rfind(b"\n") + 1 or (size if size > _LONGEST_LINE else 0)
+            if cut:
+                yield whole[:cut]
+            waiting = [whole[cut:]]
+            size -= cut
+    except Exception:
+        # What came before the damage counts.
+        yield b"".join(waiting)
+        raise
+    if rest := b"".join(waiting):
         yield rest
 
 
@@ -265,13 +274,17 @@ class _Keeper:
             block = b"" if continued else block[:_KEPT_OF_PIECE]
             if not block:
                 return
-        if self._sizes["head"] < self._limits.head:
-            self._head.append(Span(before + 1, block))
+        room = self._limits.head - self._sizes["head"]
+        cut = len(block) if room >= len(block) else block.find(b"\n", room) + 1 if room > 0 else 0
+        if cut:
+            self._head.append(Span(before + 1, block[:cut]))
             self._sizes["head"] += len(block)
+        if cut == len(block):
+            # Lines of the next block that belong to a finding of this one.
             self._carry = max((each.line + each.after + 1 for each in wanted), default=0) - count
         else:
             self._windows(before, block, wanted)
-            self._to_tail(Span(before + 1, block))
+            self._to_tail(Span(before + 1 + block.count(b"\n", 0, cut), block[cut:]))
         self._previous = block
 
     def _to_tail(self, span: Span) -> None:

@@ -136,7 +136,13 @@ def _wide(code: Any, value: Any) -> bool:
     """One character of it may be several bytes (what `_class` spells out is not meant)."""
     if code is codes.IN:
         return value[0][0] is codes.NEGATE or any(
-            item in (codes.CATEGORY_WORD, codes.CATEGORY_NOT_WORD, codes.CATEGORY_NOT_SPACE, codes.CATEGORY_NOT_DIGIT)
+            item
+            in (
+                codes.CATEGORY_WORD,
+                codes.CATEGORY_NOT_WORD,
+                codes.CATEGORY_NOT_SPACE,
+                codes.CATEGORY_NOT_DIGIT,
+            )
             for kind, item in value
             if kind is codes.CATEGORY
         )
