@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from audit.assess.gate import Gate
 from audit.documents.report import Report
+from audit.documents.verdict import Category, Verdict
 from audit.github.check import Check, CheckText, Conclusion
 from audit.github.client import Client
 from audit.github.destination import CommentMode, Destination, Effects, Published, Wishes
@@ -20,12 +21,14 @@ from audit.github.review import suggest
 from audit.github.sticky import Commented, Outcome, moved_on, room, write_comment
 from audit.report import comment, summary, trouble, view
 from audit.report.annotations import annotations, told
-from audit.report.fitting import utf8_bytes
+from audit.report.fitting import utf8_bytes, utf16_units
 from audit.report.links import Links
 from audit.report.story import Story, counts_line, headline, score_line
 from audit.report.trouble import AuditTrouble
+from audit.report.verdict import comment as failure
+from audit.report.verdict.view import headline as verdict_headline
 from audit.report.workflow import annotation_lines
-from audit.safety.sanitize import command, log_line, terminal
+from audit.safety.sanitize import basic_plane, command, log_line, log_quote, markdown_prose, terminal
 
 COMMENT_PERMISSION = "pull-requests: write"
 _CHECK_SUMMARY = 2_000
@@ -123,6 +126,37 @@ def publish_trouble(
             check.complete(work.client, conclusion, CheckText(problem.headline, text))
     _comment(work, lambda _: text, wishes.comment is CommentMode.ALWAYS)
     _summary(work, lambda _: text)
+    return work.finish()
+
+
+def publish_verdict(
+    verdict: Verdict,
+    passed: bool,
+    destination: Destination,
+    wishes: Wishes,
+    effects: Effects,
+    *,
+    check: Check | None = None,
+) -> Published:
+    """Says why a run failed. `passed`: whether the job goes on, as `fail-on-verdict` decided. Never raises for a failed presentation."""
+    work = _Publication(destination, wishes, effects, check)
+
+    def text(fits: Callable[[str], bool]) -> str:
+        return failure.render(verdict, passed, fits, commit=destination.head_sha, run_url=destination.run_url)
+
+    if check is not None and check.is_open:
+        with work.attempt("the end of the check run", "checks: write"):
+            whole = text(lambda drawn: len(basic_plane(drawn)) <= comment.MAX_COMMENT)
+            conclusion = Conclusion.SUCCESS if passed else Conclusion.FAILURE
+            summary_text = markdown_prose(verdict.recommendation, _CHECK_SUMMARY) or "No recommendation."
+            check.complete(work.client, conclusion, CheckText(verdict_headline(verdict), summary_text, whole))
+    wanted = wishes.comment is CommentMode.ALWAYS or verdict.category is not Category.PASSED
+    _comment(work, lambda budget: text(lambda drawn: utf16_units(drawn) <= budget), wanted)
+    with work.attempt("the log"):
+        effects.say(log_line(terminal(f"ml-audit: {verdict_headline(verdict)}")))
+        if verdict.cause is not None:
+            effects.say(log_quote(terminal(verdict.cause.text, 1_000), effects.nonce()))
+    _summary(work, lambda budget: text(lambda drawn: utf8_bytes(drawn) <= budget))
     return work.finish()
 
 

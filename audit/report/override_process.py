@@ -38,7 +38,9 @@ def _answer(asked: dict[str, Any]) -> dict[str, str]:
     environment = markdown_environment(attribute_value)
     try:
         if environment.parse(asked["source"]).find(nodes.FilterBlock):
-            return {"error": "It holds a {% filter %} block, which would work on text that is quoted already."}
+            return {
+                "error": "It holds a {% filter %} block, which would work on text that is quoted already."
+            }
         template = environment.from_string(asked["source"])
         pieces, size = [], 0
         for piece in template.generate(asked["values"]):
