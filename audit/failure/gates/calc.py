@@ -76,6 +76,7 @@ class Machine:
     argv_place: str = ""
     seen: list[Seen] = field(default_factory=list)
     modules: dict[str, Namespace] = field(default_factory=dict)
+    main: Namespace | None = None
     steps: int = 0
     depth: int = 0
     symbols: list[str] = field(default_factory=list)

@@ -19,6 +19,9 @@ MAX_DATA: Final = 8 * 2**20
 MAX_READ: Final = 64 * 2**20
 """Bytes read of a checkout altogether."""
 
+MAX_PARSED: Final = 4_000_000
+"""Characters of Python that are parsed: some seconds of work. Who asks, asks for the likeliest files first."""
+
 _ALIAS: Final = re.compile(r"(?:^|[\s\[{,])\*\w", re.MULTILINE)
 SKIPPED: Final = ("node_modules/", "site-packages/", ".git/", "third_party/", "vendor/")
 
@@ -33,7 +36,9 @@ class Checkout:
         self._texts: dict[str, str | None] = {}
         self._trees: dict[str, ast.Module | None] = {}
         self._data: dict[str, Any] = {}
+        self._parents: dict[str, dict[ast.AST, ast.AST]] = {}
         self._left = MAX_READ
+        self._unparsed = MAX_PARSED
 
     @property
     def paths(self) -> Iterable[str]:
@@ -66,10 +71,20 @@ class Checkout:
         return None
 
     def tree(self, path: str) -> ast.Module | None:
-        """The syntax tree of a Python file, None where today's Python refuses it."""
+        """The syntax tree of a Python file, None where today's Python refuses it, or where enough was parsed already."""
         if path not in self._trees:
-            self._trees[path] = _parse(self.text(path))
+            text = self.text(path) if self._unparsed > 0 else None
+            self._unparsed -= len(text or "")
+            self._trees[path] = _parse(text)
         return self._trees[path]
+
+    def parents(self, path: str) -> dict[ast.AST, ast.AST]:
+        """Of every node of a Python file the node around it."""
+        if path not in self._parents:
+            tree = self.tree(path)
+            nodes = ast.walk(tree) if tree is not None else ()
+            self._parents[path] = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
+        return self._parents[path]
 
     def data(self, path: str) -> Any:
         """The value of a JSON file (numbers, strings, lists, objects), None where it is none."""

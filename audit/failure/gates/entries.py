@@ -14,9 +14,14 @@ from audit.failure.model import Reading
 
 MAX_FILES: Final = 120
 """Most Python files looked into for one verdict."""
+SMALL: Final = 60
+"""Python files of a checkout that is looked through whole: people hand in a piece of theirs."""
 MAX_PARAMETERS: Final = 64
 """Most parameter sets of one test."""
 _TEST_FILE: Final = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|tests)\.py$")
+_GATE_FILE: Final = re.compile(
+    r"(gate|check|compare|golden|budget|threshold|regress|verify|validate)[^/]*\.py$"
+)
 _GATE_TEXT: Final = re.compile(r"assert|\b(?:raise|exit|SystemExit|fail|return False|return 1)\b")
 _DATA_TEXT: Final = re.compile(
     r"\b(json|csv|yaml|toml|open|read_text|read_csv|EventAccumulator|mlflow|wandb|pandas)\b"
@@ -52,16 +57,26 @@ def mentioned_tests(reading: Reading | None) -> set[str]:
     return found
 
 
-def gate_files(checkout: Checkout, calls: Sequence[Called], reading: Reading | None) -> list[str]:
-    """Python files in which a gate may stand, the likeliest first: named by the log, called by a command, test files, others."""
+def gate_files(
+    checkout: Checkout, calls: Sequence[Called], reading: Reading | None, measured: bool
+) -> list[str]:
+    """Python files in which a gate may stand, the likeliest first: named by the log, called by a command that the log shows, called by
+    any command; with telemetry (`measured`) test files too, and all files of a small checkout. Without it only the log can tell of a gate.
+    """
     own = checkout.python_files()
     texts = "\n".join(line.text for line in reading.lines) if reading else ""
-    called = [p for p in own if any(runs_script(c, p) for c in calls)]
-    named = [p for p in own if f"{p}:" in texts or f"{p}::" in texts]
-    tests = [p for p in own if _TEST_FILE.search(p)]
-    rest = own if len(own) <= MAX_FILES else []
-    ordered = list(dict.fromkeys([*named, *called, *tests, *rest]))
-    return [p for p in ordered if _promising(checkout, p)][:MAX_FILES]
+    named = [p for p in own if f"{p}:" in texts]
+    logged = [c for c in calls if c.logged]
+    shown = [p for p in own if any(runs_script(c, p) for c in logged)]
+    ordered = [*named, *shown]
+    if measured or len(own) <= SMALL:
+        ordered += [p for p in own if any(runs_script(c, p) for c in calls)]
+    if len(own) <= SMALL:
+        ordered += own
+    elif measured:
+        ordered += [p for p in own if _TEST_FILE.search(p) or _GATE_FILE.search(p)]
+    kept = (p for p in dict.fromkeys(ordered) if _promising(checkout, p))
+    return [p for _, p in zip(range(MAX_FILES), kept, strict=False)]
 
 
 def _promising(checkout: Checkout, path: str) -> bool:

@@ -23,7 +23,7 @@ from audit.telemetry.model import Telemetry
 
 MAX_ENTRIES: Final = 400
 """Most tests and scripts evaluated for one verdict."""
-MAX_FAILED_STEPS: Final = 300_000
+MAX_FAILED_STEPS: Final = 200_000
 """Steps of all scripts and of the tests that the log shows to have failed, together: some seconds."""
 MAX_OTHER_STEPS: Final = 100_000
 """Steps of all other tests together: which of them hold is of interest, not worth much time."""
@@ -38,15 +38,19 @@ def evaluate(repo: Snapshot | None, telemetry: Telemetry, reading: Reading | Non
     data = RunData(telemetry, shown.number)
     calls = called(checkout, reading)
     found: list[Found] = []
-    entries = list(_entries(checkout, calls, reading))
-    failed = [e for e in entries if isinstance(e, ScriptEntry) or shown.failed(e.id) is not None]
-    others = [e for e in entries if e not in failed]
-    for group, budget in ((failed, MAX_FAILED_STEPS), (others, MAX_OTHER_STEPS)):
+    measured = bool(telemetry.series or telemetry.tables or telemetry.runs)
+    modules: dict[str, Namespace] = {}
+    failed: list[TestEntry | ScriptEntry] = []
+    others: list[TestEntry | ScriptEntry] = []
+    for entry in _entries(checkout, calls, reading, measured):
+        told = isinstance(entry, ScriptEntry) or shown.failed(entry.id) is not None
+        (failed if told else others).append(entry)
+    for group, budget in ((failed, MAX_FAILED_STEPS), (others if measured else [], MAX_OTHER_STEPS)):
         left = budget
         for entry in group:
             if left <= 0:
                 break
-            machine = _machine(entry, checkout, data)
+            machine = _machine(entry, checkout, data, modules)
             _follow(machine, entry)
             left -= machine.steps
             found += [Found(seen, entry) for seen in machine.seen]
@@ -57,10 +61,10 @@ def evaluate(repo: Snapshot | None, telemetry: Telemetry, reading: Reading | Non
 
 
 def _entries(
-    checkout: Checkout, calls: Sequence[Called], reading: Reading | None
+    checkout: Checkout, calls: Sequence[Called], reading: Reading | None, measured: bool
 ) -> Iterable[TestEntry | ScriptEntry]:
     count = 0
-    for path in gate_files(checkout, calls, reading):
+    for path in gate_files(checkout, calls, reading, measured):
         tree = checkout.tree(path)
         if tree is None:
             continue
@@ -76,10 +80,13 @@ def _entries(
             yield entry
 
 
-def _machine(entry: TestEntry | ScriptEntry, checkout: Checkout, data: RunData) -> Machine:
+def _machine(
+    entry: TestEntry | ScriptEntry, checkout: Checkout, data: RunData, modules: dict[str, Namespace]
+) -> Machine:
+    """`modules` of the repository are followed once for all entries."""
     if isinstance(entry, ScriptEntry):
-        return Machine(checkout, data, entry.argv, dict(entry.environ), entry.place)
-    return Machine(checkout, data)
+        return Machine(checkout, data, entry.argv, dict(entry.environ), entry.place, modules=modules)
+    return Machine(checkout, data, modules=modules)
 
 
 def _follow(machine: Machine, entry: TestEntry | ScriptEntry) -> None:
@@ -100,7 +107,7 @@ def _follow_script(machine: Machine, entry: ScriptEntry) -> None:
     scope = Namespace(entry.path)
     scope.set("__name__", V("__main__"))
     scope.set("__file__", V(entry.path))
-    machine.modules[entry.path] = scope
+    machine.main = scope
     flow.run(machine, tree.body if tree else (), scope)
 
 

@@ -28,6 +28,9 @@ MAX_ITERATIONS: Final = 20_000
 MAX_CALLS: Final = 12
 """Deepest chain of the repository's own functions."""
 
+MAX_MODULES: Final = 60
+"""Most modules of the repository that are read for all gates together."""
+
 _GOOD: Final = ("ok", "pass", "passed", "good", "success", "valid", "within", "healthy", "accept")
 _BAD: Final = (
     "fail",
@@ -338,8 +341,10 @@ def load(machine: "Machine", path: str | None) -> Namespace | None:
     """The names of a module of the repository, its statements followed once; its comparisons are not those of the entry."""
     if path is None:
         return None
-    if path in machine.modules:
-        return machine.modules[path]
+    if machine.main is not None and machine.main.path == path:
+        return machine.main
+    if path in machine.modules or len(machine.modules) >= MAX_MODULES:
+        return machine.modules.get(path)
     tree = machine.checkout.tree(path)
     if tree is None:
         return None

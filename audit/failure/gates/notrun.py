@@ -16,6 +16,8 @@ from audit.telemetry.model import Outcome, Telemetry
 
 MAX_FILES: Final = 60
 MAX_FOUND: Final = 60
+MAX_TESTS: Final = 500
+"""Most test files in which names and markers are looked for."""
 
 _NONE: Final = re.compile(r"(?:^|[= ])(?:no tests ran|collected 0 items)\b")
 _SUMMARY: Final = re.compile(r"^=*\s?(?P<counts>\d{1,7} \w+(?:, \d{1,7} \w+)*) in \d")
@@ -28,6 +30,10 @@ _GATE_NAME: Final = re.compile(
     re.IGNORECASE,
 )
 _CONTINUE: Final = re.compile(r"(?:^|\.)(continue-on-error|allow_failure|soft_fail)$")
+_SCRIPT_KEY: Final = re.compile(r"\.(?:run|command|script)(?:\.\d+)?$")
+_RUNS_GATE: Final = re.compile(
+    r"\b(?:pytest|unittest|nose2|tox|nox|ctest)\b|\bpython\S* [\w./ -]{0,80}(?:test|gate|check|compare|golden|eval|verify|validate|budget)\w{0,40}"
+)
 _MARKER: Final = re.compile(r"pytest\.mark\.(\w{1,80})|[\"'](\w{1,80}):")
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
@@ -144,7 +150,7 @@ def _of_metrics_lists(checkout: Checkout) -> Iterator[NotRun]:
 
 def _is_gate(call: Called) -> bool:
     command = call.command
-    return runs_pytest(call) or bool(command.target and _GATE_NAME.search(command.target))
+    return runs_pytest(call) or bool(command.target and _GATE_NAME.search(command.target.rpartition("/")[2]))
 
 
 def _of_commands(checkout: Checkout, calls: Sequence[Called]) -> Iterator[NotRun]:
@@ -235,22 +241,21 @@ def _pipefail(checkout: Checkout, call: Called) -> bool:
 
 
 def _of_steps(checkout: Checkout) -> Iterator[NotRun]:
-    """`continue-on-error: true`, `allow_failure: true`, `soft_fail: true` on a step or job with a gate in it."""
+    """`continue-on-error: true`, `allow_failure: true`, `soft_fail: true` on a step or job whose script runs a gate."""
     ci = [
         p
         for p in checkout.paths
-        if p.startswith(".github/workflows/") or p.endswith((".gitlab-ci.yml", "pipeline.yml"))
+        if p.startswith((".github/workflows/", ".buildkite/")) or p.endswith(".gitlab-ci.yml")
     ]
     for path in [p for p in ci if p.endswith((".yml", ".yaml"))][:MAX_FILES]:
         settings = checkout.settings(path)
         for key, (value, line) in settings.items():
             if not _CONTINUE.search(key) or value.lower() != "true":
                 continue
-            around = key.rpartition(".")[0]
-            inside = [v for k, (v, _) in settings.items() if (k.startswith(around + ".") and k.endswith(("run", "name", "script", "command")))
-                      or k.startswith(around + ".script")]  # fmt: skip
-            if any("pytest" in v or _GATE_NAME.search(v) for v in inside) or _GATE_NAME.search(around):
-                name = settings.get(f"{around}.name", (around, 0))[0]
+            around = key.rpartition(".")[0] + "."
+            scripts = [v for k, (v, _) in settings.items() if k.startswith(around) and _SCRIPT_KEY.search(k)]
+            if any(_RUNS_GATE.search(script) for script in scripts):
+                name = settings.get(f"{around}name", (around.rstrip("."), 0))[0]
                 yield NotRun(
                     "continue_on_error",
                     path,
@@ -272,7 +277,9 @@ def _of_selection(checkout: Checkout, calls: Sequence[Called]) -> Iterator[NotRu
     ]
     if not selecting:
         return
-    tests = [p for p in checkout.python_files() if "test" in p][:400]
+    tests = [p for p in checkout.python_files() if "test" in p]
+    if len(tests) > MAX_TESTS:
+        return  # not all are looked at, so nothing is known to be missing
     text = "\n".join(
         checkout.text(p) or ""
         for p in [*tests, "pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini", "conftest.py"]

@@ -302,9 +302,8 @@ def _subject(seen: Seen, metric: str, text: str, operator: str) -> Subject:
 def _told(seen: Seen, entry: TestEntry | ScriptEntry, checkout: Checkout, shown: Shown) -> Told | None:
     node = seen.node
     first, last = node.lineno, node.end_lineno or node.lineno
-    tree = checkout.tree(seen.path)
-    holder = _holder(tree, node) if tree is not None else None
-    printed = _printed(seen, holder, shown)
+    holder = _holder(checkout, seen.path, node)
+    printed = _printed(seen, holder, checkout, shown)
     if isinstance(entry, TestEntry):
         failed = shown.failed(entry.id)
         if failed is None:
@@ -327,10 +326,12 @@ def _told(seen: Seen, entry: TestEntry | ScriptEntry, checkout: Checkout, shown:
     return Told(printed[0], printed[1], fails)
 
 
-def _printed(seen: Seen, holder: ast.AST | None, shown: Shown) -> tuple[Line, dict[str, float]] | None:
+def _printed(
+    seen: Seen, holder: ast.AST | None, checkout: Checkout, shown: Shown
+) -> tuple[Line, dict[str, float]] | None:
     """The line that a message beside the comparison printed, and the numbers in it by expression."""
     candidates = [seen.message] if seen.message is not None else []
-    candidates += [m for m in _beside(holder, seen.node) if m is not seen.message]
+    candidates += [m for m in _beside(holder, _part(checkout, seen, holder)) if m is not seen.message]
     best: tuple[int, Line, dict[str, float]] | None = None
     for candidate in candidates[:12]:
         template = template_of(candidate)
@@ -340,8 +341,17 @@ def _printed(seen: Seen, holder: ast.AST | None, shown: Shown) -> tuple[Line, di
     return (best[1], best[2]) if best else None
 
 
-def _beside(holder: ast.AST | None, node: ast.expr) -> list[ast.expr]:
-    """Messages that a construct prints for a comparison: an assertion's, a branch's, the other parts of a tuple or call."""
+def _part(checkout: Checkout, seen: Seen, holder: ast.AST | None) -> ast.AST:
+    """The part of a construct in which a comparison stands."""
+    parents = checkout.parents(seen.path)
+    here: ast.AST = seen.node
+    while (above := parents.get(here)) is not None and above is not holder:
+        here = above
+    return here
+
+
+def _beside(holder: ast.AST | None, inner: ast.AST) -> list[ast.expr]:
+    """Messages that a construct prints for a comparison in its part `inner`: an assertion's, a branch's, the other parts of a tuple or call."""
     if holder is None:
         return []
     if isinstance(holder, ast.Assert):
@@ -349,7 +359,7 @@ def _beside(holder: ast.AST | None, node: ast.expr) -> list[ast.expr]:
     elif isinstance(holder, ast.If):
         parts = [*holder.body, *holder.orelse]
     else:
-        parts = [p for p in ast.iter_child_nodes(holder) if not any(n is node for n in ast.walk(p))]
+        parts = [p for p in ast.iter_child_nodes(holder) if p is not inner]
     return [message for part in parts for message in messages(part)]
 
 
@@ -367,30 +377,26 @@ def _numbers(template: Template, texts: dict[str, str]) -> dict[str, float]:
     return found
 
 
-def _holder(tree: ast.Module, node: ast.expr) -> ast.AST | None:
+def _holder(checkout: Checkout, path: str, node: ast.expr) -> ast.AST | None:
     """The smallest construct around a comparison that also holds its message: an assertion, a branch, a tuple, a call."""
-    best: ast.AST | None = None
-    for here in ast.walk(tree):
-        if (
-            not isinstance(here, ast.Assert | ast.If | ast.Tuple | ast.List | ast.Call | ast.Dict)
-            or here is node
-        ):
-            continue
-        first, last = here.lineno, here.end_lineno or here.lineno
-        if isinstance(here, ast.If):
-            if not any(n is node for n in ast.walk(here.test)):
-                continue
-        elif not (first <= node.lineno <= last) or not any(n is node for n in ast.walk(here)):
-            continue
-        if _beside(here, node) and (best is None or first >= getattr(best, "lineno", 0)):
-            best = here
-    return best
+    parents = checkout.parents(path)
+    inner: ast.AST = node
+    here = parents.get(inner)
+    while here is not None and not isinstance(here, _SCOPES):
+        holds = isinstance(here, _HOLDERS) and not (isinstance(here, ast.If) and inner is not here.test)
+        if holds and _beside(here, inner):
+            return here
+        inner, here = here, parents.get(here)
+    return None
+
+
+_HOLDERS: Final = (ast.Assert, ast.If, ast.Tuple, ast.List, ast.Call, ast.Dict)
+_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module, ast.For, ast.With, ast.Try)
 
 
 def _label(seen: Seen, checkout: Checkout) -> str:
     """A short text beside the comparison that names it: `("throughput", tps >= floor, …)`."""
-    tree = checkout.tree(seen.path)
-    holder = _holder(tree, seen.node) if tree is not None else None
+    holder = _holder(checkout, seen.path, seen.node)
     if not isinstance(holder, ast.Tuple | ast.Call | ast.List):
         return ""
     for part in ast.iter_child_nodes(holder):
