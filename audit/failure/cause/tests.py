@@ -6,11 +6,14 @@ Reruns that passed, expected failures and captured output name none. A failed co
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import Judged, best_hit, judge
 from audit.failure.cause.scene import StepView, category_of
 from audit.failure.model import Hit, Line
+from audit.failure.structure.differences import Differences, differences
 from audit.failure.structure.pytest_report import Block, Session
 from audit.failure.structure.tracebacks import NAMED
 
@@ -96,9 +99,25 @@ def _judged(view: StepView, block: Block) -> tuple[Judged, Line]:
         place=_place(block),
         extra=" ".join(row.text for row in root.text[:8]),
     )
+    if judged.comparison is not None and judged.category is Category.CORRECTNESS:
+        judged = _tolerance(judged, differences(row.text for row in root.text))
     if judged.strength is Strength.CASCADE and (inner := _inner(view, block)) is not None:
         return inner
     return judged, line
+
+
+def _tolerance(judged: Judged, found: Differences) -> Judged:
+    """A difference at the edge of what arithmetic gives is a matter of the tolerance and not of the computation."""
+    if found.of_rounding or found.at_the_edge:
+        why = (
+            "The difference is of float32's own resolution."
+            if found.of_rounding
+            else "Hardly any element differs, and by little more than is allowed."
+        )
+        return msgspec.structs.replace(
+            judged, category=Category.METRIC_POLICY, signature="tolerance_too_tight", why=why, sure=False
+        )
+    return judged
 
 
 def _inner(view: StepView, block: Block) -> tuple[Judged, Line] | None:
