@@ -43,7 +43,7 @@ class CatalogueError(ValueError):
 
 class Entry(msgspec.Struct, frozen=True):
     """A signature with what finds it. `unless`: patterns that take back a match on the same line; `captures`: group -> unit;
-    `positive`, `negative`: whole lines that it must and must not meet.
+    `positive`, `negative`: whole lines that it must and must not meet; `ordinary`: lines that no signature of the family may meet.
     """
 
     signature: Signature
@@ -52,6 +52,7 @@ class Entry(msgspec.Struct, frozen=True):
     captures: dict[str, str] = {}
     positive: tuple[str, ...] = ()
     negative: tuple[str, ...] = ()
+    ordinary: tuple[str, ...] = ()
 
 
 def files() -> list[Path]:
@@ -77,14 +78,15 @@ def _family(path: Path) -> Iterable[tuple[Entry, int]]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise CatalogueError(f"{path.name}: not YAML: {error}") from None
     top = _Reader(path.name)
-    keys = top.mapping(root, ("family", "signatures"), ("family", "signatures"))
+    keys = top.mapping(root, ("family", "ordinary", "signatures"), ("family", "ordinary", "signatures"))
     family = top.text(keys["family"], "family")
     if family != path.stem:
         raise top.error(keys["family"], "family", f"must be {path.stem}, as the file is named")
     if not isinstance(keys["signatures"], yaml.SequenceNode):
         raise top.error(keys["signatures"], "signatures", "must be a list")
+    ordinary = top.samples(keys["ordinary"], "ordinary")
     for node in keys["signatures"].value:
-        yield top.entry(node, family), node.start_mark.line + 1
+        yield top.entry(node, family, ordinary), node.start_mark.line + 1
 
 
 class _Reader:
@@ -127,7 +129,7 @@ class _Reader:
             raise self.error(node, key, f"{text!r} is not one of {', '.join(allowed)}")
         return text
 
-    def entry(self, node: Any, family: str) -> Entry:
+    def entry(self, node: Any, family: str, ordinary: tuple[str, ...]) -> Entry:
         keys = self.mapping(node, _KEYS, _NEEDED)
         patterns = self._patterns(keys["patterns"], "patterns")
         for pattern in patterns:
@@ -137,8 +139,9 @@ class _Reader:
             patterns,
             self._patterns(keys["unless"], "unless") if "unless" in keys else (),
             self._captures(keys.get("captures"), keys["patterns"], patterns),
-            self._samples(keys["positive"], "positive"),
-            self._samples(keys["negative"], "negative") if "negative" in keys else (),
+            self.samples(keys["positive"], "positive"),
+            self.samples(keys["negative"], "negative") if "negative" in keys else (),
+            ordinary,
         )
 
     def _signature(self, keys: dict[str, Any], family: str) -> Signature:
@@ -193,7 +196,7 @@ class _Reader:
             raise self.error(node or where, "captures", f"must name the patterns' groups, each once: {odd}")
         return captures
 
-    def _samples(self, node: Any, key: str) -> tuple[str, ...]:
+    def samples(self, node: Any, key: str) -> tuple[str, ...]:
         samples = self.texts(node, key)
         for item, sample in zip(node.value, samples, strict=True):
             if "\n" in sample or len(sample) > _LONGEST_SAMPLE:

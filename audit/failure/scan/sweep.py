@@ -102,8 +102,8 @@ def blocks(chunks: Iterable[bytes], least: int = BLOCK // 2) -> Iterator[bytes]:
             waiting = [whole[cut:]]
             size -= cut
     except Exception:
-        # What came before the damage counts.
-        yield b"".join(waiting)
+        if rest := b"".join(waiting):  # what came before the damage counts
+            yield rest
         raise
     if rest := b"".join(waiting):
         yield rest
