@@ -29,7 +29,7 @@ _NUMBER = re.compile(
     r"|(?<!of )(?<!no )(?<!any )[+-]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity)(?!\w))"
     r"(?P<unit>\s?(?:it/s|s/it|iter/s|steps/s|tok/s|toks/s|tokens/s|tokens/sec|samples/s|samples/sec|img/s|images/s|req/s"
     r"|ms/step|us/step|s/step|ms/it|TFLOPS|TFLOP/s|ms|us|s|%|GiB|MiB|KiB|GB|MB|KB|B|M|K|k)(?![\w/]|\s*[:=]))?"
-    r"(?![\w]|\.\d)"
+    r"(?![\w]|[.:-]\d)"
 )
 _DIGITS = re.compile(r"\d|nan|inf", re.IGNORECASE)
 _KEY = re.compile(r"[A-Za-z][\w.@/%()\[\]-]*(?: [\w.@/%()-]+){0,5}\Z")

@@ -58,9 +58,10 @@ def single(history: History, planned: FactInput | None) -> Iterator[Fact]:
         where = [of_point(series, series.point(max(range(len(series)), key=lambda i: series.steps[i])))]
     yield fact(named("last_step", history), last, "largest step recorded", where)
     if planned is not None and isinstance(planned.value, int) and planned.value > 0 and last <= planned.value:
-        yield fact(
-            named("planned_steps", history), planned.value, "steps that the run was to take", [planned]
-        )
+        if last < planned.value:
+            yield fact(
+                named("planned_steps", history), planned.value, "steps that the run was to take", [planned]
+            )
         yield fact(
             named("finish_rate", history),
             last / planned.value,
@@ -84,8 +85,9 @@ def several(runs: Sequence[History], planned: FactInput | None) -> Iterator[Fact
     yield fact(
         "runs", len(lasts), "runs with a history", [FactInput(run.label, last) for run, last in lasts[:20]]
     )
-    yield fact("finished_runs", len(done), f"runs that reached step {goal}", source)
-    yield fact("finish_rate", len(done) / len(lasts), f"runs that reached step {goal} / all", source)
+    if planned is not None or len(done) < len(lasts):  # else nothing says that any of them had to go further
+        yield fact("finished_runs", len(done), f"runs that reached step {goal}", source)
+        yield fact("finish_rate", len(done) / len(lasts), f"runs that reached step {goal} / all", source)
     for run, last in lasts:
         loss = run.main_loss()
         point = last_finite(loss) if loss is not None else None
@@ -138,7 +140,7 @@ def tokens(runs: Sequence[History], settings: Settings, planned: FactInput | Non
     )
     goal = planned.value if planned is not None and isinstance(planned.value, int) else max(lasts)
     promised = goal * len(lasts) * int(per_step.value)
-    if promised > total and planned is not None:
+    if promised > total and planned is not None and len(lasts) > 1:
         yield fact("tokens_planned", promised, "runs * planned steps * tokens of a step", [planned, per_step])
         yield fact(
             "token_shortfall", 1 - total / promised, "1 - tokens / planned tokens", [planned, per_step]

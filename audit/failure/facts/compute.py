@@ -163,6 +163,8 @@ def _events(telemetry: Telemetry, logged: Telemetry) -> Telemetry:
 
 def _shown(runs: Sequence[History]) -> Sequence[History]:
     """The runs that are reported one by one: of ranks that log the same only the first."""
+    if len(runs) > 1 and runs[0].from_log and compared(runs) is None:
+        return ()
     return runs if len(runs) <= _MAX_RUNS and not replicates(runs) else ()
 
 
@@ -209,8 +211,9 @@ def _first_of_ranks(runs: Sequence[History]) -> Sequence[History]:
     """Of many runs in a log the one that is told of last, and of ranks that tell the same the lowest."""
     if not runs or not runs[0].from_log:
         return ()
-    lowest = min(_rank(run.label) for run in runs)
-    own = [run for run in runs if _rank(run.label) == lowest]
+    stepping = [run for run in runs if run.last_step() is not None] or runs
+    lowest = min(_rank(run.label) for run in stepping)
+    own = [run for run in stepping if _rank(run.label) == lowest]
     return [max(own, key=lambda run: max(max(series.lines) for series in run.series.values()))]
 
 
@@ -228,15 +231,23 @@ def _completion(
         yield from completion.single(run, planned)
         if len(shown) == 1:
             yield from completion.tokens([run], known, planned)
-    for run in logged_histories(logged)[:1]:
+    for run in _told_of_samples(logged):
         yield from completion.lost_work(run, reading, known)
         yield from completion.consumed(run, known)
+
+
+def _told_of_samples(logged: Telemetry) -> Sequence[History]:
+    """The one run of a log that its sample counts and checkpoints are of: of several runs nobody knows, of ranks the lowest."""
+    runs = logged_histories(logged)
+    lowest = min((_rank(run.label) for run in runs if run.last_step() is not None), default=0)
+    counted = [run for run in runs if run.of(Meaning.SAMPLES) and _rank(run.label) == lowest] or runs[:1]
+    return [msgspec.structs.replace(counted[0], label="")] if len(counted) == 1 else ()
 
 
 def _speed(runs: Sequence[History], known: Settings, logged: Telemetry, *, closely: bool) -> Iterator[Fact]:
     for run in _shown(runs) or _first_of_ranks(runs):
         yield from performance.projected(run, completion.planned_steps(run, known, logged))
-        yield from performance.rates(run)
+        yield from performance.rates(run, closely=closely)
         yield from performance.step_times(run)
         yield from performance.memory(run)
         if closely:

@@ -152,12 +152,13 @@ def bests(history: History) -> Iterator[Fact]:
                 continue
             best = (max if kind is Meaning.QUALITY else min)(finite, key=lambda p: p.value)
             word = "largest" if kind is Meaning.QUALITY else "smallest"
-            yield fact(
-                named("best", history, series.name),
-                best.value,
-                f'{word} "{series.name}"',
-                [of_point(series, best)],
-            )
+            if best.step != finite[-1].step:
+                yield fact(
+                    named("best", history, series.name),
+                    best.value,
+                    f'{word} "{series.name}"',
+                    [of_point(series, best)],
+                )
             yield fact(
                 named("best_step_of", history, series.name),
                 best.step,

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -75,14 +75,15 @@ def _grouped(telemetry: Telemetry, *, from_log: bool) -> list[History]:
             held[name] = msgspec.structs.replace(series, name=f"{prefix}/{series.name}") if prefix else series
     labels = _labels(list(runs))
     return [
-        History(
-            labels[key],
-            series,
-            sources.get(next(iter(series.values())).source) or names.get(key[0]),
-            from_log,
-        )
+        History(labels[key], series, _record(key[0], series, names, {} if from_log else sources), from_log)
         for key, series in runs.items()
     ]
+
+
+def _record(
+    run: str, series: Mapping[str, Series], names: Mapping[str, Run], sources: Mapping[str, Run]
+) -> Run | None:
+    return sources.get(next(iter(series.values())).source) or names.get(run)
 
 
 def _root(series: Series) -> str:

@@ -25,7 +25,7 @@ _SEPARATORS = re.compile(r"[\s_\-/.:,()\[\]]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _EVALUATION = frozenset(("val", "valid", "validation", "eval", "evaluation", "test", "dev", "holdout"))
 _QUALITY = re.compile(
-    r"\b(?:acc\w{0,6}|top\d|f1|auc|auroc|bleu\w{0,3}|rouge\w{0,4}|map|miou|iou|dice|reward\w{0,3}|return\w{0,3}|score\w{0,3}|precision|recall"
+    r"\b(?:acc(?:uracy|uracies)?\d?|top\d|f1|auc|auroc|bleu\w{0,3}|rouge\w{0,4}|map|miou|iou|dice|reward\w{0,3}|return\w{0,3}|scores?|precision|recall"
     r"|r2|ndcg|mrr|em|exact match|win rate|success rate|finish rate|solved|psnr|ssim|ep rew mean)\b"
 )
 _ERRORS = re.compile(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from audit.documents.verdict import Fact, FactInput
 from audit.failure.facts.make import fact
 from audit.failure.model import DISCOUNTED, Line
+from audit.telemetry.stdout import parse
 
 _WAIT = re.compile(
     r"(?i)\bretr(?:y|ying)\b[^\n]{0,40}?\bin (?P<wait>\d{1,6}(?:\.\d{1,3})?) ?(?:s|sec|seconds)\b"
@@ -42,12 +43,18 @@ def _place(line: Line) -> str:
 _NUMBER = re.compile(r"(?<![\w./:-])[-+]?\d{1,15}(?:\.\d{1,12})?(?:e[-+]?\d{1,3})?(?![\w/:-]|\.\d)")
 _WORD = re.compile(r"([A-Za-z_][\w.]{0,40})\W{0,6}\Z")
 _MOST = 6
+_NAMELESS = frozenset(
+    "a an the of in is are was at on to for from by than and or but with which has have got be e which that it as".split()
+)
 
 
 def _cause_numbers(cause: Line | None) -> Iterator[Fact]:
     """The numbers of the cause's own line, under the word before each: sizes, limits, codes, labels."""
-    if cause is None or len(cause.text) > 2_000:
-        return
+    if cause is None or len(cause.text) > 2_000 or "to allocate" in cause.text:
+        return  # `memory` reads an allocator's report
+    stated = parse(cause.text)
+    if stated is not None and stated.step is not None:
+        return  # a metric line: its numbers are those of a series
     seen: set[float] = set()
     text = re.sub(r"^\W*\w+ [\d:]+(?:\.\d+)? ", "", cause.text)
     for found in _NUMBER.finditer(text):
@@ -56,7 +63,8 @@ def _cause_numbers(cause: Line | None) -> Iterator[Fact]:
             continue
         seen.add(value)
         word = _WORD.search(text[: found.start()])
-        name = f"{word[1].lower()}_in_cause" if word else f"number_{len(seen)}_in_cause"
+        named = word is not None and word[1].lower() not in _NAMELESS
+        name = f"{word[1].lower()}_in_cause" if word is not None and named else f"number_{len(seen)}_in_cause"
         yield fact(
             name,
             int(value) if value.is_integer() else value,

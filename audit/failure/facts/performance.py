@@ -9,7 +9,7 @@ from audit.documents.verdict import Fact, FactInput
 from audit.failure.facts.formulas import finite, mean, percentile, steady, warm_up
 from audit.failure.facts.histories import History
 from audit.failure.facts.make import fact, named, of_series
-from audit.failure.facts.metrics import Meaning
+from audit.failure.facts.metrics import Meaning, is_evaluation
 from audit.telemetry.model import Series
 
 _MIN_POINTS = 10
@@ -22,10 +22,12 @@ _SLOWER = 1.25
 """Step times vary by some per cent, on shared machines by ten or twenty; beyond that a run has slowed down."""
 
 
-def rates(history: History) -> Iterator[Fact]:
-    """The rate of each throughput series over the steady window and over the whole time."""
+def rates(history: History, *, closely: bool = False) -> Iterator[Fact]:
+    """The rate of each throughput series of the training over the steady window and over the whole time; `closely`: the plain
+    mean too, where the whole time is known.
+    """
     times = _step_times(history)
-    for series in history.of(Meaning.THROUGHPUT)[:2]:
+    for series in [series for series in history.of(Meaning.THROUGHPUT) if not is_evaluation(series.name)][:2]:
         values = finite(series.values)
         if len(values) < _MIN_POINTS:
             continue
@@ -33,14 +35,15 @@ def rates(history: History) -> Iterator[Fact]:
             named("steady", history, series.name), median(steady(series.values)), f'median of "{series.name}" {window(series)}',
             [of_series(series)], unit=series.name,
         )  # fmt: skip
-        yield fact(
-            named("mean", history, series.name),
-            mean(values),
-            f'mean of "{series.name}"',
-            [of_series(series)],
-            unit=series.name,
-        )
         whole = whole_rate(series, times)
+        if whole is None or closely:
+            yield fact(
+                named("mean", history, series.name),
+                mean(values),
+                f'mean of "{series.name}"',
+                [of_series(series)],
+                unit=series.name,
+            )
         if whole is not None and times is not None:
             yield fact(
                 named("overall", history, series.name), whole, f'sum of "{series.name}" * "{times.name}" / sum of "{times.name}", warm-up included',
