@@ -56,7 +56,7 @@ def evaluate(repo: Snapshot | None, telemetry: Telemetry, reading: Reading | Non
             found += [Found(seen, entry) for seen in machine.seen]
     outcomes = outcomes_of(found, checkout, data, shown)
     outcomes += budget_outcomes(checkout, calls, reading)
-    outcomes += golden_outcomes(checkout, telemetry, data, outcomes)
+    outcomes += golden_outcomes(checkout, telemetry, data, shown, outcomes)
     return sorted(outcomes, key=lambda o: (o.told is None, o.passed is not False, o.passed is None))
 
 

@@ -111,6 +111,19 @@ class Shown:
             self._made[test] = Section(self.lines[spans[0][0] : spans[0][1]])
         return self._made[test]
 
+    def mentions(self, text: str) -> bool:
+        """Whether some line has a text in it."""
+        return any(text in line.text for line in self.lines)
+
+    def any_matches(self, pattern: re.Pattern[str]) -> bool:
+        """Whether a pattern is found in some line."""
+        return any(pattern.search(line.text[:2_000]) for line in self.lines)
+
+    def told(self, text: str) -> tuple[str, int] | None:
+        """The last line that has a text in it and is no program text."""
+        found = [line for line in self.lines if text in line.text and Kind.SOURCE not in line.kinds]
+        return (found[-1].source, found[-1].number) if found else None
+
     def any_failed(self, name: str) -> Line | None:
         """The line that says that a test of that name failed, with any parameters."""
         for test, line in self.failed_tests.items():

@@ -345,3 +345,72 @@ def test_a_value_that_is_not_finite_fails_a_limit(gates: Run) -> None:
     assert gate.passed is False
     assert gate.actual is not None
     assert math.isnan(gate.actual)
+
+
+CASE = {
+    "tests/functional/utils/test_pipeline.py": 'import common\nTHRESHOLDS = {\n    "lm loss": [common.DeterministicTest(), common.ApproximateTest(atol=0, rtol=0.02)],\n'
+    '    "iteration-time": [common.ApproximateTest(atol=0, rtol=0.05)],\n}\n',
+    "tests/functional/cases/a/model_config.yaml": "METRICS:\n  - lm loss\n  - iteration-time\n",
+    "tests/functional/cases/a/golden_values_dev.json": json.dumps(
+        {
+            "lm loss": {
+                "start_step": 1,
+                "end_step": 50,
+                "step_interval": 1,
+                "values": {str(i): 2.0 for i in range(1, 51)},
+            },
+            "iteration-time": {"values": {str(i): 0.1 for i in range(1, 51)}},
+            "num-zeros": {"values": {str(i): 5 for i in range(1, 51)}},
+        }
+    ),
+    "tests/functional/cases/b/golden_values_dev.json": json.dumps(
+        {"lm loss": {"values": {str(i): 9.0 for i in range(1, 51)}}}
+    ),
+}
+
+
+def test_an_exact_check_that_alone_fails_is_one_of_policy(gates: Run) -> None:
+    metrics = {
+        "m.jsonl": rows(
+            50,
+            **{
+                "lm loss": lambda i: 2.0 + (1e-4 if i > 7 else 0),
+                "iteration-time": lambda i: 9.0 if i < 6 else 0.104,
+                "num-zeros": lambda i: 50.0,
+            },
+        )
+    }
+    log = "--golden-values-path tests/functional/cases/a/golden_values_dev.json\nExact comparison of lm loss: FAILED\nThe following metrics failed: lm loss"
+    found = {g.name: g for g in gates(CASE, metrics, log)}
+    exact, near, time = (
+        found[f"{k} comparison of {m}"]
+        for k, m in (("Exact", "lm loss"), ("Approximate", "lm loss"), ("Approximate", "iteration-time"))
+    )
+    assert len(found) == 3  # num-zeros is not asked for, the other case's file is not named
+    assert (exact.passed, exact.subject, exact.told) == (False, Subject.POLICY, ("log.txt", 2))
+    assert exact.series is not None
+    assert (exact.series.first_different, exact.series.over) == (8, 43)
+    assert (near.passed, near.rtol, near.path, near.line) == (
+        True,
+        0.02,
+        "tests/functional/utils/test_pipeline.py",
+        3,
+    )
+    assert (time.passed, time.actual, time.limit) == (True, pytest.approx(0.104), pytest.approx(0.1))
+
+
+def test_an_approximate_check_that_fails_is_one_of_quality(gates: Run) -> None:
+    metrics = {"m.jsonl": rows(50, **{"lm loss": lambda i: 2.0 if i < 20 else 2.1})}
+    log = "tests/functional/cases/a/golden_values_dev.json\nApproximate comparison of lm loss: FAILED"
+    near = next(g for g in gates(CASE, metrics, log) if g.name == "Approximate comparison of lm loss")
+    assert (near.passed, near.subject, near.told) == (False, Subject.QUALITY, ("log.txt", 2))
+    assert near.series is not None
+    assert (near.series.over, near.series.first_over, near.series.allowance) == (31, 20, 1)
+
+
+def test_of_many_golden_files_none_is_guessed(gates: Run) -> None:
+    files = {
+        f"cases/{n}/golden_values.json": json.dumps({"loss": {"values": {"1": 2.0, "2": n}}})
+        for n in range(5)
+    }
+    assert gates(files, {"m.jsonl": rows(5, loss=lambda i: 2.0)}) == []
