@@ -77,7 +77,8 @@ class Ended(msgspec.Struct, frozen=True):
 
 def main() -> int:
     """The container's and the composite action's entry: runs the action in this process' environment."""
-    signal.signal(signal.SIGTERM, _interrupted)  # a cancelled job: the check run is closed on the way out
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupted)
     environ = dict(os.environ)
     for name in _SECRET_INPUTS:  # no child process needs them
         os.environ.pop(name, None)
@@ -85,6 +86,9 @@ def main() -> int:
 
 
 def _interrupted(_number: int, _frame: FrameType | None) -> None:
+    """A cancelled job gets SIGINT, 7.5 seconds later SIGTERM, then it is killed: the first closes the check run, the second must not keep it from that."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

@@ -82,8 +82,9 @@ class Git(msgspec.Struct, frozen=True):
         with tempfile.TemporaryFile() as complaints:
             process = self.start(*arguments, errors=complaints.fileno())
             timer = threading.Timer(seconds, process.kill)
-            timer.start()
+            timer.daemon = True  # an interruption while it starts must not make the exit wait for it
             try:
+                timer.start()
                 output = _exchange(process, feed)
             finally:
                 timer.cancel()
