@@ -176,7 +176,9 @@ def _health(runs: Sequence[History], repo: Snapshot | None, reading: Reading | N
         yield from found
     if sick:
         yield from data_files.cells(repo, reading)
-    for run in _shown(runs):
+    for run in _shown(runs) or _first_of_ranks(runs):
+        yield from health.counted(run)
+        yield from health.dead(run)
         yield from health.unsteady(run)
 
 

@@ -1,6 +1,7 @@
 """Whether a history is sound: values that are not finite, spikes, divergence; where it ends and where it was best."""
 
 import math
+import re
 from collections.abc import Iterator
 
 from audit.documents.verdict import Fact
@@ -87,6 +88,52 @@ def _around(history: History, first: Point) -> Iterator[Fact]:
                 f'"{rate.name}" at that step',
                 [of_point(rate, at)],
             )
+
+
+_COUNTERS = re.compile(
+    r"\b(?:nan|inf|skipped|overflow\w{0,3})\b.{0,20}\b(?:iterations|steps|batches|updates)\b"
+)
+
+
+def counted(history: History) -> Iterator[Fact]:
+    """What a trainer counts where its loss is left out: Megatron-LM prints no loss that is NaN, only the count of such
+    iterations; loss scalers count steps skipped.
+    """
+    for name, series in history.series.items():
+        first = (
+            next((point for point in series.points() if point.value > 0), None)
+            if _COUNTERS.search(name)
+            else None
+        )
+        if first is None:
+            continue
+        yield fact(
+            named("first_step_with", history, series.name),
+            first.step,
+            f'first step whose "{series.name}" is above 0',
+            [of_point(series, first)],
+        )
+        last = series.point(-1)
+        yield fact(
+            named("last", history, series.name), last.value, f'last "{series.name}"', [of_point(series, last)]
+        )
+
+
+def dead(history: History) -> Iterator[Fact]:
+    """A loss that is exactly 0 to its end: what is logged of a run whose gradients became NaN under a filter."""
+    loss = history.main_loss()
+    points = loss.settled() if loss is not None else []
+    zeros = len(points) - next(
+        (n for n, point in enumerate(reversed(points)) if point.value != 0.0), len(points)
+    )
+    if loss is None or not 0 < zeros < len(points) - 1:
+        return
+    yield fact(
+        named("loss_zero_since_step", history),
+        points[zeros].step,
+        f'first step from which "{loss.name}" is exactly 0',
+        [of_point(loss, points[zeros])],
+    )
 
 
 def unsteady(history: History) -> Iterator[Fact]:

@@ -88,6 +88,37 @@ def test_a_gradient_that_broke_before_the_loss() -> None:
     assert (told["first_nonfinite_grad_norm_step"], told["peak_finite_grad_norm"]) == (2, 1.0)
 
 
+def test_a_trainer_that_leaves_nan_out_and_counts_it() -> None:
+    lines = [
+        f" iteration {n}/ 90 | lm loss: {9 / n:.2f} | grad norm: 1.0 | number of nan iterations: 0 |"
+        for n in range(1, 6)
+    ]
+    lines += [
+        f" iteration {n}/ 90 | grad norm: nan | number of nan iterations: {n - 5} |" for n in range(6, 9)
+    ]
+    told = values(compute(Telemetry(), reading(*lines)))
+    assert (told["first_step_with_number_of_nan_iterations"], told["last_number_of_nan_iterations"]) == (6, 3)
+    assert told["last_step"] == 8
+
+
+def test_a_loss_that_is_exactly_zero_to_its_end() -> None:
+    dead = values(
+        compute(
+            telemetry(
+                {
+                    "r": {
+                        "loss": [2.0, 1.5, 0.0, 0.0, 0.0],
+                        "grad_norm": [1.0, 1.0, math.nan, math.nan, math.nan],
+                    }
+                }
+            )
+        )
+    )
+    assert dead["loss_zero_since_step"] == 3
+    assert "loss_zero_since_step" not in values(compute(telemetry({"r": {"loss": [2.0, 1.0, 0.5]}})))
+    assert "loss_zero_since_step" not in values(compute(telemetry({"r": {"loss": [0.0, 0.0, 0.0]}})))
+
+
 def test_a_sound_loss_has_no_onset() -> None:
     told = values(compute(telemetry({"r": {"loss": [3.0, 2.0, 1.5], "val_loss": [3.5, 2.5, 2.75]}})))
     assert "first_nonfinite_step" not in told
