@@ -1,5 +1,7 @@
 """The whole action while GitHub fails: its exit code is the gate's, and the run's outputs and documents are there."""
 
+import io
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +12,8 @@ from audit.action.run import run
 from audit.github.destination import Effects
 from tests.action.payloads import REPOSITORY
 from tests.action.world import Origin, checkout, origin, read_outputs, shown, variables
-from tests.fakegithub import FakeGitHub, faults
+from tests.engine.repositories import git
+from tests.fakegithub import Artifact, FakeGitHub, Run, fake_github, faults
 from tests.fakegithub.faults import Fault, Moment
 from tests.github_runner import commands
 
@@ -34,6 +37,10 @@ FAULTS = (
     faults.slow(60, Moment.BEFORE),
     faults.slow(60, Moment.AFTER),
 )
+ANSWERED = tuple(fault for fault in FAULTS if not fault.seconds)
+"""Faults for what is only read; patience with a silent server is tested in tests/net."""
+FIRST_RUN = 9900001
+"""The first stage's number in the recorded events."""
 CHANNELS = {"comment": ("POST", "/issues/42/comments$"), "check run": ("*", "/check-runs")}
 
 
@@ -93,6 +100,14 @@ class World:
         ]
 
 
+@pytest.fixture(scope="module")
+def shallow(tmp_path_factory: pytest.TempPathFactory, made: Origin) -> Path:
+    """A checkout of the merge commit alone, whose remote is out of reach."""
+    folder = checkout(tmp_path_factory.mktemp("shallow") / "w", f"file://{made.folder}", made.merge)
+    git(folder, "remote", "set-url", "origin", f"file://{folder}/nowhere")
+    return folder
+
+
 @pytest.fixture
 def world(
     github_server: FakeGitHub, made: Origin, workspace: Path, tmp_path_factory: pytest.TempPathFactory
@@ -136,6 +151,80 @@ def test_one_channel_fails(world: World, fault: Fault, channel: str) -> None:
         assert len(there.comments) == 1
     assert len(world.warnings()) <= 1
     assert world.clock.seconds < 240
+
+
+@pytest.mark.parametrize("fault", ANSWERED, ids=str)
+def test_the_baseline_cannot_be_had(world: World, shallow: Path, fault: Fault) -> None:
+    """Neither Git nor GitHub has the merge base: all findings count, and it is said."""
+    world.environ["GITHUB_WORKSPACE"] = str(shallow)
+    world.github.fault("GET", "/(compare|tarball|git/trees|commits)/", fault)
+    assert world.run(fail_on="warning") == 1
+    there = world.github.world.repositories[REPOSITORY]
+    [comment] = there.comments.values()
+    for told in (comment.body, Path(world.environ["GITHUB_STEP_SUMMARY"]).read_text("utf-8")):
+        assert "baseline" in told.lower()
+    assert world.clock.seconds < 400
+
+
+@pytest.fixture(scope="module")
+def claimed(made: Origin, workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The artifact that a fork's run leaves."""
+    with fake_github() as server:
+        shown(server, made, fork="mallory-fork/tiny-lm")
+        environ = variables("pull_request_fork", workspace, "https://github.com", server, made)
+        environ |= {"INPUT_GITHUB-TOKEN": server.tokens.read_only, "INPUT_FAIL-ON": "never"}
+        environ["ML_AUDIT_CACHE_DIR"] = str(tmp_path_factory.getbasetemp() / "facts")
+        assert run(environ, Clock().effects()) == 0
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as packed:
+        packed.write(workspace / "ml-audit-report/report.json", "report.json")
+    return file.getvalue()
+
+
+@pytest.fixture
+def second(world: World, workspace: Path, made: Origin, claimed: bytes) -> World:
+    """The second stage of a fork's pull request."""
+    there = world.github.world.repositories[REPOSITORY]
+    there.pulls[42].head_repository, there.pulls[42].head_ref = "mallory-fork/tiny-lm", "main"
+    there.runs[FIRST_RUN] = Run(
+        FIRST_RUN, made.head, head_repository="mallory-fork/tiny-lm", head_branch="main", attempt=2
+    )
+    there.artifacts[7] = Artifact(7, FIRST_RUN, "ml-audit-report", claimed)
+    kept = {name: world.environ[name] for name in ("INPUT_GITHUB-TOKEN", "ML_AUDIT_CACHE_DIR")}
+    told = variables("workflow_run_fork", workspace, "https://github.com", world.github, made)
+    return World(world.github, {**told, **kept, "INPUT_MODE": "publish"}, world.clock)
+
+
+def test_the_second_stage(second: World) -> None:
+    assert second.run() == 0
+    [comment] = second.github.world.repositories[REPOSITORY].comments.values()
+    assert comment.issue == 42
+    assert second.warnings() == []
+
+
+@pytest.mark.parametrize("fault", ANSWERED, ids=str)
+@pytest.mark.parametrize("path", ["/pulls$", "/artifacts$", "/zip$"])
+def test_the_second_stage_cannot_read(second: World, fault: Fault, path: str) -> None:
+    """No report, or no pull request: nothing is said in a green voice, and nobody waits."""
+    second.github.fault("GET", path, fault)
+    code = second.run()
+    there = second.github.world.repositories[REPOSITORY]
+    assert code in ((3,) if path != "/pulls$" else (0, 3))
+    assert len(there.comments) <= 1
+    assert not there.check_runs
+    assert second.clock.seconds < 200
+    if code == 3:
+        assert any(one.startswith("::error title=ml-audit::") for one in second.clock.said)
+        assert second.run(on_error="warn") == 0
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_the_second_stage_cannot_write(second: World, fault: Fault) -> None:
+    second.github.fault("POST", "/comments$", fault)
+    assert second.run() == 0
+    assert len(second.github.world.repositories[REPOSITORY].comments) <= 1
+    assert len(second.warnings()) <= 1
+    assert second.clock.seconds < 240
 
 
 @pytest.mark.parametrize("when", [0, 1, 2, 3, 4, 5, 6, 7])
