@@ -35,6 +35,7 @@ class Format(enum.Enum):
     STDOUT = "log lines"
     JUNIT = "junit xml"
     PYTEST_JSON = "pytest json report"
+    SETTINGS = "settings file"
 
 
 class Point(msgspec.Struct, frozen=True, gc=False):

@@ -14,6 +14,7 @@ from audit.telemetry import (
     mlflow,
     mllog,
     parquet,
+    settings_file,
     tensorboard,
     wandb,
 )
@@ -50,6 +51,7 @@ READERS: tuple[Reader, ...] = (
     _single("MLPerf log", mllog.is_log, mllog.read),
     _single("JSON lines", documents.is_json_lines, documents.read_lines),
     _single("JSON", documents.is_json, documents.read),
+    _single("settings file", settings_file.is_settings, settings_file.read),
     _single("CSV and TSV", delimited.is_delimited, delimited.read),
 )
 

@@ -153,6 +153,41 @@ def test_golden_values(block: dict[str, object]) -> None:
     assert math.isnan(series.values[1])
 
 
+@pytest.mark.parametrize(("path", "text"), [
+    ("version_0/hparams.yaml", "lr: 0.1\nmodel: {layers: 2}\n"),
+    ("version_0/.hydra/config.yaml", "lr: 0.1\nmodel:\n  layers: 2\n"),
+    ("version_0/files/config.yaml", "lr:\n  value: 0.1\n  desc: null\nmodel:\n  value:\n    layers: 2\n"),
+])  # fmt: skip
+def test_settings_beside_a_run(tmp_path: Path, path: str, text: str) -> None:
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text(text)
+    (run,) = read([tmp_path]).runs
+    assert (run.name, run.settings) == ("version_0", {"lr": 0.1, "model.layers": 2})
+
+
+@pytest.mark.parametrize(
+    "text", ["!!python/object/apply:os.system [echo]", "a: [", "- 1", "a: &a [1]\n" + "b: [*a, *a]\n" * 200]
+)
+def test_settings_that_are_hostile_or_broken(text: str) -> None:
+    found = read_bytes("run/hparams.yaml", text.encode())
+    assert (found.runs, len(found.gaps)) == ((), 1)
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    table = arrow.table(
+        {"step": [1, 2, 3], "loss": [2.5, math.nan, None], "note": ["a", "b", "c"], "list": [[1], [2], [3]]}
+    )
+    parquet.write_table(table, tmp_path / "history.parquet")
+    (series,) = read([tmp_path]).series
+    assert (series.name, list(series.steps), series.values[0], series.nulls) == ("loss", [1, 2], 2.5, 1)
+    (tmp_path / "history.parquet").write_bytes((tmp_path / "history.parquet").read_bytes()[:-40])
+    assert "damaged or cut" in read([tmp_path]).gaps[0].why
+
+
 def test_parquet_without_its_extra_is_told(tmp_path: Path) -> None:
     (tmp_path / "history.parquet").write_bytes(b"PAR1" + bytes(20) + b"PAR1")
     found = read([tmp_path])

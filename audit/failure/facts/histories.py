@@ -83,7 +83,20 @@ def _grouped(telemetry: Telemetry, *, from_log: bool) -> list[History]:
 def _record(
     run: str, series: Mapping[str, Series], names: Mapping[str, Run], sources: Mapping[str, Run]
 ) -> Run | None:
-    return sources.get(next(iter(series.values())).source) or names.get(run)
+    """The record of the same file or of the same name, else the settings that lie beside the file."""
+    source = next(iter(series.values())).source
+    beside = source.rpartition("/")[0]
+    return (
+        sources.get(source)
+        or names.get(run)
+        or next(
+            (r for r in sources.values() if r.format is Format.SETTINGS and _home(r.source) == beside), None
+        )
+    )
+
+
+def _home(source: str) -> str:
+    return source.rpartition("/")[0].removesuffix("/.hydra").removesuffix("/files")
 
 
 def _root(series: Series) -> str:

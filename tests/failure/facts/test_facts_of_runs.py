@@ -213,6 +213,14 @@ def test_a_run_without_a_plan_has_no_finish_rate() -> None:
     assert "finish_rate" not in values(compute(telemetry({"r": {"loss": [2.0, 1.0]}})))
 
 
+def test_settings_beside_the_metrics_are_those_of_the_run() -> None:
+    collector = Collector(Format.LIGHTNING)
+    for step in range(1, 5):
+        collector.add("loss", step, 1.0, run="metrics", source="version_3/metrics.csv")
+    parts = [Telemetry(series=collector.series()), read_bytes("version_3/hparams.yaml", b"max_steps: 16\n")]
+    assert values(compute(joined(parts)))["finish_rate"] == 0.25
+
+
 def test_settings_of_the_command_line_outrank_the_file_it_names() -> None:
     files = {
         "configs/base.yaml": "optim:\n  grad_clip: 1.0\ntrain:\n  steps: 100\n",
