@@ -249,6 +249,26 @@ def test_a_list_of_repositories(runner: Runner, github: FakeGitHub, change: Chan
     assert [row.split(" | ")[0] for row in rows] == [f"| {name}" for name in names]
 
 
+def test_suggestions(runner: Runner, github: FakeGitHub, tmp_path: Path):
+    """A pin that the lock in the repository knows is suggested on the line that lost it."""
+    lock = "version = 1\n" + "".join(
+        f'\n[[package]]\nname = "{name}"\nversion = "{version}"\nsource = {{ registry = "https://pypi.org/simple" }}\n'
+        for name, version in (("numpy", "1.26.4"), ("torch", "2.4.1"))
+    )
+    change = make_change(
+        tmp_path / "trainer", {"requirements.txt": "torch\nnumpy==1.26.4\n"}, base={"uv.lock": lock}
+    )
+    publish(github, change)
+    workflow = MAIN.replace(
+        "OWNER/ml-audit@v1\n", "OWNER/ml-audit@v1\n        with:\n          suggestions: true\n"
+    )
+    ran = runner.run("pull_request", payloads.pull_request(change), change.folder, workflow)
+    assert ran.jobs == {"audit": "success"}, ran.text
+    [suggestion] = github.world.repositories[NAME].review_comments.values()
+    assert (suggestion.path, suggestion.line) == ("requirements.txt", 1)
+    assert "```suggestion\ntorch==2.4.1\n```" in suggestion.body
+
+
 def test_a_template_of_the_base_branch(runner: Runner, github: FakeGitHub, tmp_path: Path):
     """The documentation's own example; the head's is not looked at."""
     [template] = re.findall(
