@@ -69,6 +69,10 @@ _DATA_FILE = re.compile(
 _PLACE = re.compile(
     r"\.(?:jsonl?|csv|tsv|parquet|arrow|txt|yaml|yml|tfrecords?|npz)[:'\", ]{1,3}(?:line |row |record |index |entry |sample )?\d+"
 )
+_MISSING_FILE = re.compile(
+    r"(?:could ?n[o']t|can ?not|can't|unable to|failed to) (?:find|open|read|locate|load|access) [^\n]{0,80}?[\w-]\.(?:json|ya?ml|toml|csv|tsv|jsonl|parquet|txt|pt|pth|bin|safetensors|h5|pkl|npz|ini|cfg)\b",
+    re.IGNORECASE,
+)
 _DATA_WORDS = re.compile(
     r"\b(?:label|column|columns|shard|record|row|rows|samples?|dataset|schema|vocab(?:ulary)?|tokeni[sz]er|checksum|sha256|md5|feature|features|annotation|manifest|split|class(?:es)?|num_classes|"
     r"duplicate|leak(?:age)?|corrupt(?:ed)?|truncated|missing values?|null|non-finite (?:cells?|values?|features?|inputs?))\b",
@@ -238,9 +242,18 @@ def _check(found: Comparison, name: str, text: str, hit: Hit | None, *, context:
     return None
 
 
+def speaks_of_data(text: str) -> bool:
+    """Whether a message is about a data file or a setting."""
+    return bool(
+        _MISSING_FILE.search(text)
+        or _PLACE.search(text)
+        or (_DATA_FILE.search(text) and (_DATA_WORDS.search(text) or _CONFIG_WORDS.search(text)))
+    )
+
+
 def _is_data(text: str, place: str) -> bool:
     """Whether a message speaks of data or of settings: a data file with a position in it, or such words from such a module."""
-    if _PLACE.search(text):
+    if _PLACE.search(text) or _MISSING_FILE.search(text):
         return True
     words = _DATA_WORDS.search(text) or _CONFIG_WORDS.search(text)
     return bool(words and (_DATA_FILE.search(text) or _DATA_MODULE.search(place)))

@@ -18,6 +18,7 @@ from audit.failure.cause import (
     signatures,
     tests,
     training,
+    words,
 )
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.recomputed import refine
@@ -130,7 +131,14 @@ def _step(
     if not any(candidate.strength > Strength.CASCADE for candidate in tested):
         found += [refine(candidate, scene.gates) for candidate in gates.find(view)]
     found += training.find(scene, job, (view.step,))
-    return _settle(scene, job, [view.step], tested, found, records)
+    live, rest = _settle(scene, job, [view.step], tested, found, records)
+    if (
+        not live
+        and not distributed.watchdogs(scene, [view.step])
+        and not any(end.exit_code or end.signal for end in view.ends)
+    ):
+        live = words.find(view)
+    return live, rest
 
 
 def _together(

@@ -35,7 +35,7 @@ def find(view: StepView) -> list[Candidate]:
             found.append(_coverage(view, session.coverage))
         elif session.summary is not None and ran_nothing(session):
             found.append(_nothing(view, session.summary))
-    return found or _unittest(view)
+    return found or _unittest(view) or _other_runners(view)
 
 
 def _session(view: StepView, session: Session) -> list[Candidate]:
@@ -64,7 +64,8 @@ def _in_the_end(block: Block, failing: Sequence[str]) -> bool:
     """Whether the block's test is among those that failed in the end: a test that a rerun saved is not."""
     if not failing or block.name.startswith("ERROR"):
         return True
-    name = block.name.replace(".", "::")
+    bare = block.name.removeprefix("[doctest] ")
+    name = bare.replace(".", "::") if bare == block.name else bare
     return any(node.endswith(name) or name in node or node in block.name for node in failing) or not any(
         "::" in node for node in failing
     )
@@ -268,6 +269,29 @@ def _nothing(view: StepView, line: Line) -> Candidate:
         failing=(view.step.name or view.step.command,),
         why="Not one test ran, so nothing was checked.",
     )
+
+
+_OTHER = re.compile(
+    r"\*\*\*(?:Failed|Exception|Timeout)\b|^\[  FAILED  \] |^--- FAIL: |^test \S+ \.\.\. FAILED|^\s*● .+ › |^not ok \d+|^\S+\.(?:cc|cpp|cu|cxx):\d+: Failure$"
+)
+
+
+def _other_runners(view: StepView) -> list[Candidate]:
+    """CTest, GoogleTest, Go, Rust, Jest, TAP: the first line that reports a failed test."""
+    for line in view.step.lines:
+        if _OTHER.search(line.text[:400]):
+            return [
+                Candidate(
+                    line,
+                    "test_failed",
+                    Category.CORRECTNESS,
+                    Strength.GENERIC,
+                    Origin.TEST,
+                    view.step,
+                    failing=(line.text.strip()[:200],),
+                )
+            ]
+    return []
 
 
 def _unittest(view: StepView) -> list[Candidate]:

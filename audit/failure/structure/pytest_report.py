@@ -349,6 +349,17 @@ def _without_marks(body: Sequence[Line]) -> list[Raise]:
     native = tracebacks(list(body))
     if native:
         return [Raise(link.kind, link.message, link.line, link.relation) for link in native[-1].links]
+    expected = next(
+        (
+            line
+            for line in body
+            if line.text.strip()
+            in ("Expected:", "Expected nothing", "Differences (unified diff with -expected +actual):")
+        ),
+        None,
+    )
+    if expected is not None:
+        return [Raise("DocTestFailure", "the example printed something else", expected)]
     for line in body:
         if line.text.strip() and (_CRASH.search(line.text) or NAMED.match(line.text.strip())):
             named = NAMED.match(line.text.strip())

@@ -1,0 +1,78 @@
+"""A program's own last words, where neither an exception nor a known signature names the cause: the first line that calls itself an error.
+
+Its category is what its words are of; where they are of nothing known it decides nothing.
+"""
+
+import re
+
+from audit.documents.verdict import Category
+from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
+from audit.failure.cause.classify import speaks_of_data
+from audit.failure.cause.scene import StepView
+from audit.failure.model import Kind, Line
+
+_ERROR = re.compile(
+    r"^\W{0,4}(?:[\w.\[\]:/ -]{0,60}?[\s:\]|-])?(?:ERROR|FATAL|CRITICAL|Error|error|fatal|panic|Fatal)\b\W{1,4}(?P<said>\S.*)"
+)
+_BOILERPLATE = re.compile(
+    r"exit(?:ed)? (?:with )?(?:code|status)|Process completed|returned non-zero|script returned|Job failed|failed with exit|see (?:above|log)|command .* failed|"
+    r"make: \*\*\*|Errors? while running|aborting|Traceback",
+    re.IGNORECASE,
+)
+_NETWORK = re.compile(
+    r"connection (?:refused|reset|timed out|closed)|timed? ?out|unreachable|temporary failure|name resolution|could not resolve|\b50[234]\b|\b429\b|service unavailable|"
+    r"gateway|rate limit|network",
+    re.IGNORECASE,
+)
+_MACHINE = re.compile(
+    r"out of memory|no space left|disk full|disk quota|cannot allocate|\bOOM\b|bus error|input/output error|read-only file system|no such device",
+    re.IGNORECASE,
+)
+_MISSING = re.compile(
+    r"(?:not found|no such file|does not exist|missing|not set|undefined|unknown|unrecogni[sz]ed|invalid|unsupported|must be|is required|not mounted|permission denied|unauthori[sz]ed|"
+    r"forbidden|credential|expected .{1,60} (?:but )?got)",
+    re.IGNORECASE,
+)
+
+
+def find(view: StepView) -> list[Candidate]:
+    """The first such line after the step's last sign of life, else the last one of the step."""
+    alive = max((number for numbers in view.alive.values() for number in numbers), default=0)
+    said = [
+        (line, found["said"]) for line in view.step.lines[-2000:] if (found := _said(view, line)) is not None
+    ]
+    after = [(line, text) for line, text in said if line.number > alive]
+    if not said:
+        return []
+    line, text = after[0] if after else said[-1]
+    return [
+        Candidate(
+            line,
+            "error_message",
+            _category(text),
+            Strength.GENERIC,
+            Origin.SIGNATURE,
+            view.step,
+            Outcome.TERMINAL if after else Outcome.PROGRESSED,
+            why="The program's own message is all that is known of the cause.",
+        )
+    ]
+
+
+def _said(view: StepView, line: Line) -> "re.Match[str] | None":
+    if (
+        line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.TEST_ID, Kind.TRACEBACK}
+        or line is view.step.end
+        or line.text.startswith("##[")
+    ):
+        return None
+    found = _ERROR.match(line.text[:600])
+    return None if found is None or _BOILERPLATE.search(line.text) else found
+
+
+def _category(text: str) -> Category | None:
+    if _MACHINE.search(text) or _NETWORK.search(text):
+        return Category.INFRA_RUNTIME
+    if speaks_of_data(text) or _MISSING.search(text):
+        return Category.DATA_CONFIG
+    return None
