@@ -1,4 +1,4 @@
-"""Writes everything that is made from the code: rule pages, command reference, schemas, README blocks, the picture.
+"""Writes everything that is made from the code: rule and signature pages, command reference, schemas, README blocks, the picture.
 
 python tools/generate.py            writes what differs
 python tools/generate.py --check    writes nothing; fails, naming them, where files differ
@@ -20,10 +20,11 @@ from audit.cli.main import COMMANDS, PROGRAM, cli
 from audit.cli.schema_command import NAMES, schema_text
 from audit.rules.catalogue import RULES
 from audit.rules.rule import Rule
-from tools import action_files
+from tools import action_files, signature_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 RULE_PAGES = ROOT / "docs" / "rules"
+SIGNATURE_PAGES = ROOT / "docs" / "signatures"
 _BLOCK = re.compile(r"(<!-- generated: ([a-z-]+) -->\n)(.*?)(<!-- end -->)", re.S)
 
 
@@ -37,6 +38,7 @@ def documents() -> Iterator[tuple[Path, str]]:
             RULE_PAGES / f"{identifier}.md",
             f"# {identifier}\n\n**{text.title}.**\n\n{text.why}\n\n{text.fix}\n",
         )
+    yield from signature_pages.pages(SIGNATURE_PAGES)
     yield ROOT / "docs" / "cli.md", command_reference()
     for name in NAMES:
         yield ROOT / "schemas" / f"{name}.schema.json", schema_text(name)
@@ -159,9 +161,13 @@ WRITTEN = (ROOT / "README.md", ROOT / "docs" / "action.md")
 
 
 def stale() -> list[Path]:
-    """Rule pages whose rule is gone."""
+    """Pages of rules and of families of signatures that are gone."""
     known = {f"{rule.id}.md" for rule in RULES} | {f"{name}.md" for name in TEXTS} | {"README.md"}
-    return sorted(path for path in RULE_PAGES.glob("*.md") if path.name not in known)
+    families = {path.name for path, _ in signature_pages.pages(SIGNATURE_PAGES)}
+    return sorted(
+        [path for path in RULE_PAGES.glob("*.md") if path.name not in known]
+        + [path for path in SIGNATURE_PAGES.glob("*.md") if path.name not in families]
+    )
 
 
 def main() -> int:
@@ -183,7 +189,7 @@ def main() -> int:
             path.write_text(text, "utf-8")
     for path in stale():
         differing.append(path)
-        print(f"{path.relative_to(ROOT)} belongs to no rule")
+        print(f"{path.relative_to(ROOT)} belongs to nothing")
         if not check:
             path.unlink()
     if check and differing:
