@@ -5,12 +5,13 @@ worst findings stay, the rest is counted, and nothing is ever cut within a sente
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from audit.documents.finding import Finding, Status
 from audit.documents.report import Report
 from audit.report import view
+from audit.report.fitting import largest, utf8_bytes
 from audit.report.templates import render_markdown
 from audit.safety.sanitize import cut, cut_bytes, printable
 
@@ -35,32 +36,12 @@ def render(report: Report, *, rules: view.Rules | None = None, budget: int | Non
         return _rendered(report, rules, total, _MOST_LISTED)
     most = min(total, budget // _SHORTEST_ROW)
     for listed in (_MOST_LISTED, 5, 0):
-        found = _largest(most, budget, functools.partial(_rendered, report, rules, listed=listed))
+        drawn = functools.partial(_rendered, report, rules, listed=listed)
+        found = largest(most, drawn, lambda text: utf8_bytes(text) <= budget)
         if found is not None:
             return found
     lines = (view.verdict(report), view.outcomes(report), view.coverage(report))
     return cut_bytes("".join(f"    {printable(line)}\n" for line in lines), budget)
-
-
-def _largest(most: int, budget: int, drawn: Callable[[int], str]) -> str | None:
-    """The rendering with the most findings that fits, by bisection; None where it does not fit even
-    without."""
-    whole = drawn(most)
-    if _size(whole) <= budget:
-        return whole
-    low, high, best = 0, most - 1, None
-    while low <= high:
-        middle = (low + high) // 2
-        text = drawn(middle)
-        if _size(text) <= budget:
-            best, low = text, middle + 1
-        else:
-            high = middle - 1
-    return best
-
-
-def _size(text: str) -> int:
-    return len(text.encode())
 
 
 def _rendered(report: Report, rules: view.Rules | None, shown: int, listed: int) -> str:
