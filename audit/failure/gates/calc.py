@@ -25,6 +25,7 @@ from audit.failure.gates.values import (
     Function,
     Library,
     Namespace,
+    PathText,
     Record,
     V,
     items_of,
@@ -151,6 +152,10 @@ class Machine:
             if name in data.fields:
                 return data.fields[name]
             return V(Library(name, owner)) if data.open else NOTHING
+        if isinstance(data, PathText) and name in ("parent", "parents", "name", "stem"):
+            from audit.failure.gates import files
+
+            return files.path_attribute(data, name)
         if isinstance(data, Frame) and name in ("values", "iloc", "loc"):
             return owner
         if isinstance(data, Array) and name in ("values", "iloc", "T"):
@@ -204,7 +209,7 @@ class Machine:
         if not isinstance(owner.data, list | tuple | str):
             return NOTHING
         if isinstance(owner.data, Array):
-            return V(Array(owner.data[slice(*parts)]), owner.origins)
+            return V(type(owner.data)(owner.data[slice(*parts)]), owner.origins)
         return V(owner.data[slice(*parts)], owner.origins)
 
     def _binary(self, node: ast.BinOp, scope: Namespace) -> V:
@@ -427,7 +432,9 @@ class Machine:
 def _masked(owner: V, mask: V) -> V:
     """`array[array > 3]`, and picking by a list of indexes."""
     if len(mask.data) == len(owner.data) and all(isinstance(m.data, bool) for m in mask.data):
-        return V(Array(v for v, m in zip(owner.data, mask.data, strict=True) if m.data), owner.origins)
+        return V(
+            type(owner.data)(v for v, m in zip(owner.data, mask.data, strict=True) if m.data), owner.origins
+        )
     places = [m.data for m in mask.data]
     size = len(owner.data)
     if all(isinstance(p, int) and not isinstance(p, bool) and -size <= p < size for p in places):

@@ -1,6 +1,7 @@
 """Calls in a comparator: its own functions, known pure ones, readers of files, comparators of test libraries."""
 
 import ast
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ from audit.failure.gates.values import (
     ArgumentParser,
     Array,
     Class,
+    Column,
     EventStore,
     FileText,
     Frame,
@@ -63,11 +65,15 @@ def call(machine: "Machine", node: ast.Call, scope: Namespace) -> V:
     short = name.rpartition(".")[2]
     judged = name in ("all", "any", "bool") or short in ("exit", "int")
     if not judged and not isinstance(function.data, Function):
+        # `sum(a > b for …)` counts; a function of the checkout may well be given what must hold.
+        counts = bool(name) and known_function(name) is not None
         before, machine.polarity = machine.polarity, None
+        machine.quiet += counts
         try:
             args, kwargs = _arguments(machine, node, scope)
         finally:
             machine.polarity = before
+            machine.quiet -= counts
     else:
         args, kwargs = _arguments(machine, node, scope)
     data = function.data
@@ -108,7 +114,7 @@ def _library(
     if name in ("sorted", "min", "max") and "key" in kwargs:
         return _by_key(machine, name, args, kwargs)
     if name in ("map", "filter") and len(args) == 2:
-        return _mapped(machine, name, args)
+        return _mapped(machine, name, args, scope.path)
     if name == "next" and args:
         items = items_of(args[0])
         return items[0] if items else (args[1] if len(args) > 1 else NOTHING)
@@ -177,10 +183,11 @@ def _by_key(machine: "Machine", name: str, args: list[V], kwargs: dict[str, V]) 
     return (chosen[0] if name == "min" else chosen[-1]) if chosen else kwargs.get("default", NOTHING)
 
 
-def _mapped(machine: "Machine", name: str, args: list[V]) -> V:
-    items = items_of(args[1])
-    if items is None:
+def _mapped(machine: "Machine", name: str, args: list[V], near: str) -> V:
+    found = machine.iterate(args[1])
+    if found is None:
         return NOTHING
+    items = list(found)
     function = args[0].data
     made = []
     for item in items:
@@ -188,6 +195,8 @@ def _mapped(machine: "Machine", name: str, args: list[V]) -> V:
             made.append(flow.invoke(machine, function, [item], {}))
         elif isinstance(function, Library) and (known := known_function(function.name)):
             made.append(known([item], {}))
+        elif isinstance(function, Library) and function.name in _LOADERS:
+            made.append(files.document(machine, item, near))
         else:
             return NOTHING
     if name == "map":
@@ -296,7 +305,7 @@ def _of_list(
         "squeeze",
         "dropna",
     ):
-        kept = [v for v in data if not (name == "dropna" and isinstance(v.data, float) and v.data != v.data)]
+        kept = [v for v in data if not (name == "dropna" and _no_number(v))]
         return V(
             Array(kept) if isinstance(data, Array) and name not in ("tolist", "to_list") else kept,
             owner.origins,
@@ -309,7 +318,15 @@ def _of_list(
     if name == "item" and len(data) == 1:
         return data[0]
     known = reduction(name) if isinstance(data, Array) else None
-    return known([owner, *args], kwargs) if known is not None else NOTHING
+    if known is None:
+        return NOTHING
+    if isinstance(data, Column):
+        owner = V(Column(v for v in data if not _no_number(v)), owner.origins)
+    return known([owner, *args], kwargs)
+
+
+def _no_number(value: V) -> bool:
+    return value.data is None or (isinstance(value.data, float) and math.isnan(value.data))
 
 
 def _of_text(data: str, owner: V, name: str, args: list[V]) -> V:

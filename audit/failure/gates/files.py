@@ -1,6 +1,7 @@
 """What a comparator reads: files of the checkout as stored values, a run's output from telemetry. Nothing is opened."""
 
 import json
+import posixpath
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +11,7 @@ from audit.failure.gates.values import (
     MAX_ITEMS,
     NOTHING,
     AnyRun,
-    Array,
+    Column,
     EventStore,
     FileText,
     Frame,
@@ -147,7 +148,7 @@ def _column(frame: Frame, key: V) -> V:
             if found is None:
                 return NOTHING
             cells.append(V(float("nan"), found.origins) if found.data == "" else found)
-        return V(Array(cells))
+        return V(Column(cells))
     if isinstance(key.data, list) and len(key.data) == len(frame.rows):
         kept = [row for row, mask in zip(frame.rows, key.data, strict=True) if mask.data is True]
         return V(Frame(tuple(kept)))
@@ -189,9 +190,22 @@ def path_call(machine: "Machine", path: PathText, name: str, args: Sequence[V]) 
         return _globbed(machine, path, args)
     if name in ("resolve", "absolute", "expanduser", "as_posix", "__str__"):
         return V(path)
+    if name == "with_name" and args and isinstance(args[0].data, str):
+        return V(PathText(posixpath.join(posixpath.dirname(path.path), args[0].data)))
     if name == "joinpath" and args and isinstance(args[0].data, str):
         return V(PathText(f"{path.path}/{args[0].data}"))
     return NOTHING
+
+
+def path_attribute(path: PathText, name: str) -> V:
+    """`path.parent`, `path.name`, `path.stem`."""
+    if name == "parent":
+        return V(PathText(posixpath.dirname(path.path) or "."))
+    if name == "parents":
+        parts = path.path.split("/")[:-1]
+        return V([V(PathText("/".join(parts[:n]) or ".")) for n in range(len(parts), -1, -1)])
+    last = posixpath.basename(path.path)
+    return V(last if name == "name" else posixpath.splitext(last)[0])
 
 
 def _globbed(machine: "Machine", path: PathText, args: Sequence[V]) -> V:

@@ -117,7 +117,7 @@ class RunData:
         for series in self.series:
             if series.source == source and len(series):
                 made.setdefault(series.name, last_value(series))
-        return V(made)
+        return V(_nested(made))
 
     def lookup(self, key: str) -> V:
         """The last value of a metric of the run in question."""
@@ -140,6 +140,22 @@ class RunData:
         """A table of a run's file."""
         rows = self.rows(hint)
         return V(Frame(tuple(rows))) if rows is not None else NOTHING
+
+
+def _nested(flat: dict[str, V]) -> dict[str, V]:
+    """A document from its flattened names: `results.gsm8k.acc` lies in `results`, `gsm8k`; the flat names stay."""
+    made = dict(flat)
+    for name, value in flat.items():
+        here = made
+        *parts, last = name.split(".")
+        for part in parts:
+            inner = here.setdefault(part, V({}))
+            if not isinstance(inner.data, dict):
+                break
+            here = inner.data
+        else:
+            here.setdefault(last, value)
+    return made
 
 
 def best_path(hint: str, paths: Sequence[str]) -> str | None:

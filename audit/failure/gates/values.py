@@ -69,6 +69,10 @@ class Array(list[V]):
     """A list that counts element by element: a NumPy array, a tensor, a column of a table."""
 
 
+class Column(Array):
+    """A column of a pandas table: its reductions leave out what is no number."""
+
+
 @dataclass(frozen=True, slots=True)
 class PathText:
     """A path that the code made: `Path("out") / "metrics.csv"`, possibly with a `*` of a glob."""
