@@ -187,6 +187,31 @@ def test_a_fault_that_passes(github_server: FakeGitHub, endpoint: str, fault: Fa
         assert channel_is_complete(github_server, channel, number), channel
 
 
+REFUSALS = (
+    faults.UNAUTHORIZED,
+    faults.FORBIDDEN,
+    faults.NOT_FOUND,
+    faults.CONFLICT,
+    faults.GONE,
+    faults.UNPROCESSABLE,
+    faults.primary_limit(1800),
+    faults.redirect(),
+)
+
+
+@pytest.mark.parametrize("fault", REFUSALS, ids=str)
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+def test_one_refusal_costs_one_thing(github_server: FakeGitHub, endpoint: str, fault: Fault) -> None:
+    done = twice(github_server, Clock(), endpoint, fault, 1)
+    once_each(github_server)
+    assert len(done.published.warnings) <= 1
+    for channel in {COMMENT, CHECK, REVIEW} - ENDPOINTS[endpoint]:
+        assert channel_is_complete(github_server, channel, number_of(endpoint)), channel
+    # Whatever became of its annotations, a check run that was opened gets its conclusion.
+    newest = max(our_checks(github_server), key=lambda check: check.id)
+    assert (newest.status, newest.conclusion) == ("completed", "failure")
+
+
 @pytest.mark.parametrize("times", [1, None], ids=["once", "always"])
 @pytest.mark.parametrize("when", Moment, ids=lambda when: when.value)
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
