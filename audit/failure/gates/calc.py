@@ -19,6 +19,7 @@ from audit.failure.gates.values import (
     MAX_TEXT,
     NOTHING,
     UNKNOWN,
+    AnyRun,
     Array,
     Class,
     Frame,
@@ -156,6 +157,14 @@ class Machine:
             from audit.failure.gates import files
 
             return files.path_attribute(data, name)
+        if isinstance(data, AnyRun) and name in (
+            "data",
+            "metrics",
+            "summary",
+            "_json_dict",
+            "summary_metrics",
+        ):
+            return owner
         if isinstance(data, Frame) and name in ("values", "iloc", "loc"):
             return owner
         if isinstance(data, Array) and name in ("values", "iloc", "T"):

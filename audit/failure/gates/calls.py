@@ -55,6 +55,16 @@ _LOADERS: Final = frozenset(
      "toml.loads", "ujson.load", "ujson.loads", "orjson.loads", "omegaconf.OmegaConf.load", "OmegaConf.load"}
 )  # fmt: skip
 _ENVIRON: Final = frozenset({"os.environ.get", "os.getenv", "environ.get", "getenv"})
+_TRACKERS: Final = frozenset(
+    {
+        "mlflow.tracking.MlflowClient",
+        "mlflow.MlflowClient",
+        "mlflow.client.MlflowClient",
+        "mlflow.get_run",
+        "wandb.Api",
+    }
+)
+"""What gives a tracker's client or run: its metrics are those of the run in question."""
 _JOIN: Final = frozenset({"os.path.join", "path.join", "posixpath.join"})
 
 
@@ -148,8 +158,8 @@ def _reader(machine: "Machine", scope: Namespace, name: str, args: list[V]) -> V
         return files.frame(machine, args[0], scope.path) if args else NOTHING
     if short == "EventAccumulator":
         return files.event_store(args)
-    if short == "get_metric_history":
-        return files.tracker_attribute(machine, short, args)
+    if name in _TRACKERS:
+        return V(AnyRun(""))
     if name in ("argparse.ArgumentParser", "ArgumentParser"):
         return V(ArgumentParser())
     return None
@@ -240,6 +250,10 @@ def _method(
         return files.frame_call(data, name, args, kwargs)
     if isinstance(data, dict):
         return _of_dict(machine, data, owner, name, args)
+    if isinstance(data, AnyRun) and name == "get_metric_history":
+        return files.metric_history(machine, args)
+    if isinstance(data, AnyRun) and name in ("run", "get_run"):
+        return owner
     if isinstance(data, AnyRun):
         return (
             machine.data.lookup(args[0].data)
@@ -393,6 +407,20 @@ def _add_argument(parser: ArgumentParser, args: list[V], kwargs: dict[str, V]) -
         parser.flags[flag] = destination
 
 
+def from_decorators(
+    machine: "Machine", node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Namespace
+) -> dict[str, V]:
+    """Parameters of a click command, by the defaults of its decorators and the command line; empty for any other function."""
+    parser = ArgumentParser()
+    for decorator in node.decorator_list:
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith((".option", ".argument")):
+            args, kwargs = _arguments(machine, decorator, scope)
+            if "is_flag" in kwargs:
+                kwargs["action"] = V("store_true")
+            _add_argument(parser, args, kwargs)
+    return _parsed(machine, parser, scope) if parser.defaults else {}
+
+
 def _parsed(machine: "Machine", parser: ArgumentParser, scope: Namespace) -> dict[str, V]:
     """Defaults, with what the command line says in their place."""
     found = dict(parser.defaults)
@@ -450,7 +478,7 @@ def _close(
     if len(sides) < 2:
         return NOTHING
     rtol, atol = tolerance(comparator, args, kwargs)
-    result = _all_within(sides[0], sides[1], rtol, atol)
+    result = _all_within(sides[0], sides[1], rtol, atol, comparator.symmetric)
     symbol = machine.symbols[-1] if machine.symbols else ""
     passes = True if machine.polarity is None else machine.polarity
     if not machine.quiet:
@@ -472,11 +500,11 @@ def _close(
     return result
 
 
-def _all_within(actual: V, expected: V, rtol: float | None, atol: float | None) -> V:
+def _all_within(actual: V, expected: V, rtol: float | None, atol: float | None, symmetric: bool = False) -> V:
     if rtol is None or atol is None:
         return NOTHING
     if actual.number is not None and expected.number is not None:
-        return V(within(actual.number, expected.number, rtol, atol), merged(actual, expected))
+        return V(within(actual.number, expected.number, rtol, atol, symmetric), merged(actual, expected))
     if not isinstance(actual.data, list | tuple) or not isinstance(expected.data, list | tuple):
         return NOTHING
     if len(actual.data) != len(expected.data):

@@ -27,18 +27,20 @@ TORCH_DEFAULTS: Final[dict[str, tuple[float, float]]] = {
 class Comparator(NamedTuple):
     """A function that compares two values within tolerances. `rtol`, `atol`: what holds where the call gives none; `at`: the
     positions of both among the arguments, -1 for keyword only. `decimal`: the tolerance is `1.5 * 10 ** -decimal` (NumPy) or
-    `0.5 * 10 ** -places` (unittest)."""
+    `0.5 * 10 ** -places` (unittest). `symmetric`: the larger of both values is the reference, and the larger tolerance holds."""
 
     rtol: float
     atol: float
     at: tuple[int, int] = (2, 3)
     decimal: tuple[str, float, int] | None = None
+    symmetric: bool = False
 
 
 _CLOSE = Comparator(1e-5, 1e-8)
 COMPARATORS: Final[dict[str, Comparator]] = {
     "torch.testing.assert_close": Comparator(1.3e-6, 1e-5, (-1, -1)),
     "torch.testing.assert_allclose": Comparator(1.3e-6, 1e-5),
+    "math.isclose": Comparator(1e-9, 0.0, (-1, -1), symmetric=True),
     "torch.allclose": _CLOSE,
     "torch.isclose": _CLOSE,
     "numpy.allclose": _CLOSE,
@@ -110,7 +112,7 @@ def _by_decimals(
     return 0.0, float((1.5 if name == "decimal" else 0.5) * 10 ** (-places))
 
 
-def within(actual: float, expected: float, rtol: float, atol: float) -> bool:
+def within(actual: float, expected: float, rtol: float, atol: float, symmetric: bool = False) -> bool:
     """torch's and NumPy's rule, in which `expected` is the reference: `abs(actual - expected) <= atol + rtol * abs(expected)`.
 
     Equal infinities are close, NaN is close to nothing.
@@ -119,4 +121,6 @@ def within(actual: float, expected: float, rtol: float, atol: float) -> bool:
         return True
     if actual - expected in (float("inf"), float("-inf")) or math.isnan(actual) or math.isnan(expected):
         return False
+    if symmetric:
+        return math.isclose(actual, expected, rel_tol=abs(rtol), abs_tol=abs(atol))
     return abs(actual - expected) <= atol + rtol * abs(expected)

@@ -255,15 +255,13 @@ def _filled(row: V, name: Any) -> bool:
     return value is not None and value.data not in ("", None) and value.data == value.data
 
 
-def tracker_attribute(machine: "Machine", name: str, args: Sequence[V]) -> V:
-    """What trackers' clients answer: MLflow's metric history and a run's last values."""
-    if name == "get_metric_history":
-        key = next((a.data for a in reversed(args) if isinstance(a.data, str)), None)
-        series = machine.data.one(key) if key else None
-        if series is None:
-            return NOTHING
-        return V([V(Record({"step": V(s), "value": v, "key": V(series.name)})) for s, v in points_of(series)])
-    return NOTHING
+def metric_history(machine: "Machine", args: Sequence[V]) -> V:
+    """MLflow's history of a metric: `get_metric_history(run_id, key)`."""
+    key = next((a.data for a in reversed(args) if isinstance(a.data, str)), None)
+    series = machine.data.one(key) if key else None
+    if series is None:
+        return NOTHING
+    return V([V(Record({"step": V(s), "value": v, "key": V(series.name)})) for s, v in points_of(series)])
 
 
 __all__ = ["document", "event_store", "frame", "item", "last_value", "lines", "opened", "path_of", "rows"]

@@ -381,6 +381,10 @@ def invoke(machine: "Machine", function: Function, args: Sequence[V], kwargs: di
     _bind_parameters(machine, node.args, args, kwargs, scope, function)
     if isinstance(node, ast.Lambda):
         return machine._unjudged(node.body, scope)
+    if node.decorator_list and not args and not kwargs:
+        from audit.failure.gates.calls import from_decorators
+
+        scope.names.update(from_decorators(machine, node, function.scope))
     machine.symbols.append(node.name)
     before = machine.polarity, machine.message
     machine.polarity, machine.message = None, None

@@ -138,3 +138,63 @@ def test_a_style(gates: Run, style: str) -> None:
     assert found[0].actual == pytest.approx(actual)
     assert found[0].limit == pytest.approx(limit)
     assert found[0].passed is passed
+
+
+MORE = {
+    "numpy over a list of losses": (
+        "import json\nimport numpy as np\nlosses = np.array([json.loads(l)['loss'] for l in open('m.jsonl')])\nassert losses[-5:].mean() < 0.04\n",
+        {"m.jsonl": METRICS},
+        (sum(2 / i for i in range(36, 41)) / 5, 0.04, False),
+    ),
+    "a tracker's history": (
+        "from mlflow.tracking import MlflowClient\nclient = MlflowClient()\nhistory = client.get_metric_history('abc', 'val_acc')\nbest = max(m.value for m in history)\nassert best > 0.95\n",
+        {"m.jsonl": METRICS},
+        (0.9, 0.95, False),
+    ),
+    "a run's metrics of a tracker": (
+        "import mlflow\nrun = mlflow.get_run('abc')\nacc = run.data.metrics['val_acc']\nassert acc > 0.95\n",
+        {"m.jsonl": METRICS},
+        (0.9, 0.95, False),
+    ),
+    "a run's summary of a tracker": (
+        "import wandb\nrun = wandb.Api().run('a/b/c')\nassert run.summary['val_acc'] > 0.95, 'low'\n",
+        {"m.jsonl": METRICS},
+        (0.9, 0.95, False),
+    ),
+    "click options": (
+        "import json\nimport click\n\n@click.command()\n@click.option('--min-acc', type=float, default=0.95)\ndef main(min_acc):\n    last = [json.loads(l) for l in open('m.jsonl')][-1]\n    if last['val_acc'] < min_acc:\n        raise click.ClickException('accuracy too low')\n\nif __name__ == '__main__':\n    main()\n",
+        {"m.jsonl": METRICS},
+        (0.9, 0.95, False),
+    ),
+    "a list of checks with labels": (
+        "import json, sys\nlast = [json.loads(l) for l in open('m.jsonl')][-1]\nchecks = {'accuracy': last['val_acc'] >= 0.95}\nfor name, good in checks.items():\n    print(name, 'PASS' if good else 'FAIL')\nsys.exit(0 if all(checks.values()) else 1)\n",
+        {"m.jsonl": METRICS},
+        (0.9, 0.95, False),
+    ),
+    "math.isclose": (
+        "import json, math\nlast = [json.loads(l) for l in open('m.jsonl')][-1]\nassert math.isclose(last['val_acc'], 0.95, rel_tol=0.01)\n",
+        {"m.jsonl": METRICS},
+        (0.9, 0.95, False),
+    ),
+    "subTest in unittest": (
+        "import json, unittest\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        last = [json.loads(l) for l in open('m.jsonl')][-1]\n        with self.subTest('acc'):\n            self.assertGreater(last['val_acc'], 0.95)\n",
+        {"m.jsonl": METRICS},
+        (0.9, 0.95, False),
+    ),
+    "a chained comparison": (
+        "import json\nlast = [json.loads(l) for l in open('m.jsonl')][-1]\nassert last['val_acc'] >= 0.95 and last['loss'] == last['loss']\n",
+        {"m.jsonl": METRICS},
+        (0.9, 0.95, False),
+    ),
+}
+
+
+@pytest.mark.parametrize("style", MORE)
+def test_more_styles(gates: Run, style: str) -> None:
+    text, metrics, (actual, limit, passed) = MORE[style]
+    name = "tests/test_gate.py" if "unittest" in text else "ci/run_gate.py"
+    found = [g for g in gates({name: text}, metrics) if g.path == name and g.limit != g.actual]
+    assert len(found) == 1, [(g.name, g.rule, g.actual, g.why) for g in found]
+    assert found[0].actual == pytest.approx(actual)
+    assert found[0].limit == pytest.approx(limit)
+    assert found[0].passed is passed
