@@ -96,7 +96,8 @@ def measured(argv: list[str]) -> tuple[float, str, int]:
 def patterns() -> list[bytes]:
     """What both look for: the triggers of all signatures and of the marks."""
     sys.path.insert(0, str(ROOT))
-    from audit.failure.catalogue.load import files, load
+    from audit.failure.catalogue.entry import files
+    from audit.failure.catalogue.load import load
     from audit.failure.scan.marks import MARKS
     from audit.failure.scan.trigger import trigger
 

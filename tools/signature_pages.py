@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from audit.failure.catalogue.load import UNITS, Entry, files, load
+from audit.failure.catalogue.entry import UNITS, Entry, files
+from audit.failure.catalogue.load import load
 
 # Clauses of the label policy, which `policy` of an entry refers to by number.
 POLICY = (

@@ -6,6 +6,8 @@ or a structural mark met. A small log is kept whole. `Reading.lines` is therefor
 
 from bisect import bisect_left
 from enum import StrEnum
+from functools import cached_property
+from itertools import groupby
 from typing import Literal
 
 import msgspec
@@ -129,7 +131,7 @@ class Hit(msgspec.Struct, frozen=True):
         return bool(self.line.kinds & DISCOUNTED)
 
 
-class Reading(msgspec.Struct, frozen=True):
+class Reading(msgspec.Struct, frozen=True, dict=True):
     """All logs of one failure. `lines` ordered by source (in the order of `sources`) and number; `hits` likewise; `gaps`: what was
     not read or not kept, and why.
     """
@@ -141,13 +143,17 @@ class Reading(msgspec.Struct, frozen=True):
 
     def of(self, source: str) -> tuple[Line, ...]:
         """The kept lines of one source."""
-        return tuple(line for line in self.lines if line.source == source)
+        return self._by_source.get(source, ())
 
     def line(self, source: str, number: int) -> Line | None:
         """That line, None where it was not kept."""
         lines = self.of(source)
         place = bisect_left(lines, number, key=lambda line: line.number)
         return lines[place] if place < len(lines) and lines[place].number == number else None
+
+    @cached_property
+    def _by_source(self) -> dict[str, tuple[Line, ...]]:
+        return {source: tuple(lines) for source, lines in groupby(self.lines, key=lambda line: line.source)}
 
 
 DISCOUNTED = frozenset({Kind.ECHO, Kind.SOURCE, Kind.TEST_ID, Kind.DUMP})

@@ -8,14 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
-import msgspec
 import yaml
 
+from audit.failure.catalogue.entry import UNITS, Entry
 from audit.failure.model import Category, Role, Signature
 from audit.failure.scan.trigger import UnsupportedPatternError, literals, trigger
-
-UNITS = ("GiB", "s", "ms", "fraction", "count", "number", "text")
-"""What a capture may be: sizes become GiB, per cent become fractions, `text` stays text."""
 
 POLICIES = range(1, 11)
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
@@ -39,25 +36,6 @@ _KEYS = (
 
 class CatalogueError(ValueError):
     """An entry is not what it must be. `args[0]`: `file:line: what is wrong and what is allowed`."""
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """A signature with what finds it. `unless`: patterns that take back a match on the same line; `captures`: group -> unit;
-    `positive`, `negative`: whole lines that it must and must not meet; `ordinary`: lines that no signature of the family may meet.
-    """
-
-    signature: Signature
-    patterns: tuple[str, ...]
-    unless: tuple[str, ...] = ()
-    captures: dict[str, str] = {}
-    positive: tuple[str, ...] = ()
-    negative: tuple[str, ...] = ()
-    ordinary: tuple[str, ...] = ()
-
-
-def files() -> list[Path]:
-    """The shipped families, by name."""
-    return sorted(Path(__file__).parent.glob("*.yaml"))
 
 
 def load(paths: Iterable[Path]) -> tuple[Entry, ...]:

@@ -5,20 +5,23 @@ The archive is the attacker's: its directory may claim a million members, member
 
 import stat
 import struct
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from audit.documents.place import Gap
 from audit.failure.reading.unpack import Budget, UnpackError, unpacked
 from audit.safety.archive import safe_parts
+
+if TYPE_CHECKING:
+    from zipfile import ZipInfo
 
 MOST_MEMBERS = 20_000
 # A directory entry has 46 bytes and its name; more than this is no archive of logs.
 _MOST_DIRECTORY = 16 * 2**20
 _PIECE = 128 * 1024
 _LOCAL_HEADER = 30
+_STORED, _DEFLATED = 0, 8
 _END = struct.Struct("<4s4H2LH")
 
 
@@ -35,6 +38,8 @@ def zip_members(path: Path, budget: Budget) -> tuple[list[ArchiveMember], list[G
     """The files of a zip archive in the order of their names, and what was passed over. Raises UnpackError where it is no
     archive that can be read.
     """
+    import zipfile
+
     shown = path.name
     try:
         with path.open("rb") as stream:
@@ -76,22 +81,22 @@ def _check_directory(stream: BinaryIO) -> None:
         raise UnpackError(f"more than {MOST_MEMBERS} members")
 
 
-def _refused(info: zipfile.ZipInfo) -> str | None:
+def _refused(info: "ZipInfo") -> str | None:
     if safe_parts(info.filename.encode("utf-8", "replace")) is None:
         return "its name leads out of the archive"
     if stat.S_ISLNK(info.external_attr >> 16):
         return "a link"
     if info.flag_bits & 1:
         return "encrypted"
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if info.compress_type not in (_STORED, _DEFLATED):
         return "a compression that is not read"
     return None
 
 
-def _reader(path: Path, info: zipfile.ZipInfo, budget: Budget) -> Callable[[], Iterator[bytes]]:
+def _reader(path: Path, info: "ZipInfo", budget: Budget) -> Callable[[], Iterator[bytes]]:
     def chunks() -> Iterator[bytes]:
         raw = _raw(path, info)
-        if info.compress_type == zipfile.ZIP_DEFLATED:
+        if info.compress_type == _DEFLATED:
             yield from unpacked(raw, "deflate", budget)
             return
         for piece in raw:
@@ -101,7 +106,7 @@ def _reader(path: Path, info: zipfile.ZipInfo, budget: Budget) -> Callable[[], I
     return chunks
 
 
-def _raw(path: Path, info: zipfile.ZipInfo) -> Iterator[bytes]:
+def _raw(path: Path, info: "ZipInfo") -> Iterator[bytes]:
     """The member's bytes as stored. The local header's lengths count, as they differ from the directory's."""
     with path.open("rb") as stream:
         stream.seek(info.header_offset)

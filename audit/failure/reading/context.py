@@ -33,6 +33,7 @@ _BUILDKITE = re.compile(r"(?:~~~|\+\+\+|---) +(?P<name>[:\w(].*)")
 _TOX = re.compile(r"nox > Running session (?P<name>\S+)|(?P<tox>[\w.-]+): commands(?:_pre|_post)?\[\d+\]")
 _COMPLETE_JOB = re.compile(r"Complete job name: (?P<name>.+)")
 _LONGEST_NAME = 200
+_TELLING = frozenset({Kind.GATE, Kind.ERROR, Kind.EXCEPTION, Kind.STEP, Kind.COMMAND, Kind.EXIT})
 
 
 class _Frame(NamedTuple):

@@ -4,7 +4,7 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -108,6 +108,8 @@ class _Reader:
         return sweep.result(), head, numbered
 
     def _in_threads(self, path: Path, ranges: list[tuple[int, int]], *, numbered: bool) -> Swept:
+        from concurrent.futures import ThreadPoolExecutor
+
         def part(matcher: object, start: int, stop: int) -> Swept:
             sweep = Sweep(self._known, matcher, self._limits, numbered=numbered)  # type: ignore[arg-type]
             for block in blocks(_range(path, start, stop)):
@@ -157,7 +159,7 @@ def _ranges(path: Path) -> list[tuple[int, int]]:
             stream.readline(2**20)
             cuts.append(stream.tell())
     cuts.append(size)
-    return [(start, stop) for start, stop in zip(cuts, cuts[1:], strict=False) if stop > start]
+    return [(start, stop) for start, stop in pairwise(cuts) if stop > start]
 
 
 def _range(path: Path, start: int, stop: int) -> Iterator[bytes]:

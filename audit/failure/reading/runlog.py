@@ -24,48 +24,57 @@ class Placed(NamedTuple):
     rest_of: str | None = None
 
 
+class _Part(NamedTuple):
+    """A member as its name reads: the job, the step (None for a whole job), and its place in the order."""
+
+    member: str
+    size: int
+    number: int
+    job: str
+    step: str | None
+
+
 def run_log(members: Iterable[tuple[str, int]]) -> list[Placed]:
     """Which members (name, unpacked size) to read, in the order in which jobs and steps ran. Any other archive: all its files."""
     members = list(members)
-    jobs = {
-        _key(found["name"]): name
-        for name, _ in members
-        if "/" not in name and (found := _NUMBERED.match(name))
-    }
-    steps = [(name, size) for name, size in members if (found := _step(name))]
-    if not jobs and not steps:
-        return [Placed(name) for name, _ in members]
-    sizes = dict(members)
-    covered: dict[str, int] = {}
-    for name, size in steps:
-        covered[_key(name.split("/")[0])] = covered.get(_key(name.split("/")[0]), 0) + size
+    parts = [part for member in members if (part := _part(*member))]
+    whole = {_key(part.job): part for part in parts if part.step is None}
+    steps: dict[str, list[_Part]] = {}
+    for part in parts:
+        if part.step is not None:
+            steps.setdefault(_key(part.job), []).append(part)
     placed: list[tuple[tuple[int, str, int], Placed]] = []
-    for key, name in jobs.items():
-        found = _NUMBERED.match(name)
-        assert found is not None
-        if covered.get(key, 0) >= _COMPLETE * sizes[name] > 0:
+    for key, job in whole.items():
+        own = steps.get(key, [])
+        if own and sum(step.size for step in own) >= _COMPLETE * job.size:
             continue
-        rest = found["name"] if key in covered else None
-        placed.append(((int(found["number"]), key, 1_000_000), Placed(name, found["name"], rest_of=rest)))
-    numbers = {key: int(name.split("_")[0]) for key, name in jobs.items()}
-    for name, _ in steps:
-        job, file = name.split("/")
-        found = _NUMBERED.match(file)
-        assert found is not None
-        order = (numbers.get(_key(job), 0), _key(job), int(found["number"]))
-        placed.append((order, Placed(name, job, found["name"])))
-    known = {each.name for _, each in placed} | set(jobs.values())
-    others = [
-        Placed(name, name.split("/")[0] if name.endswith("/system.txt") else None)
-        for name, _ in members
-        if name not in known
-    ]
+        rest = own[0].job if own else None
+        placed.append(((job.number, key, 1_000_000), Placed(job.member, rest or job.job, rest_of=rest)))
+    for key, own in steps.items():
+        first = whole[key].number if key in whole else 0
+        placed += [((first, key, step.number), Placed(step.member, step.job, step.step)) for step in own]
+    known = {part.member for part in parts}
+    others = [Placed(name, _system(name)) for name, _ in members if name not in known]
     return [each for _, each in sorted(placed)] + others
 
 
-def _step(name: str) -> re.Match[str] | None:
-    folder, _, file = name.partition("/")
-    return _NUMBERED.match(file) if folder and file and "/" not in file else None
+def _part(name: str, size: int) -> _Part | None:
+    folder, _, file = name.rpartition("/")
+    found = _NUMBERED.match(file)
+    if found is None or "/" in folder:
+        return None
+    number = int(found["number"])
+    return (
+        _Part(name, size, number, folder, found["name"])
+        if folder
+        else _Part(name, size, number, found["name"], None)
+    )
+
+
+def _system(name: str) -> str | None:
+    """The job whose runner a `system.txt` tells of."""
+    folder, _, file = name.rpartition("/")
+    return folder if file == "system.txt" and folder else None
 
 
 def _key(job: str) -> str:

@@ -9,10 +9,9 @@ from typing import BinaryIO
 
 from audit.documents.place import Gap
 from audit.failure.model import Stream
-from audit.failure.reading.archive import MOST_MEMBERS, ArchiveMember, zip_members
+from audit.failure.reading.archive import ArchiveMember, zip_members
 from audit.failure.reading.runlog import Placed, run_log
 from audit.failure.reading.unpack import Budget, UnpackError, compression, unpacked
-from audit.safety.archive import ArchiveError, Bounds, MemberKind, TarReader, safe_parts
 
 _PIECE = 128 * 1024
 _MOST_FILES = 5000
@@ -143,44 +142,15 @@ def _member(archive: str, member: ArchiveMember, placed: Placed, budget: Budget)
 
 
 def _tar(path: Path, name: str, budget: Budget) -> tuple[list[Opened], list[Gap]]:
-    """A tar archive has no directory: it is gone through once to find its members, and once for each that is read."""
-    found: list[tuple[bytes, str]] = []
-    gaps: list[Gap] = []
-    try:
-        with path.open("rb") as stream:
-            for member in TarReader(stream, _bounds(budget)):
-                shown = member.name.decode("utf-8", "replace")
-                if member.kind is MemberKind.FILE and safe_parts(member.name) and not _NO_LOG.search(shown):
-                    found.append((member.name, shown))
-                elif member.kind not in (MemberKind.FILE, MemberKind.FOLDER):
-                    gaps.append(Gap(f"{name}!{shown}", "a link"))
-    except ArchiveError as error:
-        gaps.append(Gap(name, str(error.args[0])))
+    from audit.failure.reading.tarball import tar_members
+
+    members, gaps = tar_members(path, name, budget)
     logs = [
-        Opened(f"{name}!{shown}", lambda key=key: _decoded(_tar_member(path, key, budget)), _stream(shown))  # type: ignore[misc]
-        for key, shown in found[:100]
+        Opened(f"{name}!{each.name}", lambda chunks=each.chunks: _decoded(chunks()), _stream(each.name))  # type: ignore[misc]
+        for each in members
+        if not _NO_LOG.search(each.name)
     ]
-    if len(found) > len(logs):
-        gaps.append(Gap(name, f"only the first {len(logs)} of {len(found)} files were read"))
     return logs, gaps
-
-
-def _bounds(budget: Budget) -> Bounds:
-    return Bounds(unpacked=max(budget.left, 1), members=MOST_MEMBERS)
-
-
-def _tar_member(path: Path, wanted: bytes, budget: Budget) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as stream:
-            reader = TarReader(stream, _bounds(budget))
-            for member in reader:
-                if member.name == wanted:
-                    for piece in reader.content():
-                        budget.take(len(piece))
-                        yield piece
-                    return
-    except ArchiveError as error:
-        raise UnpackError(str(error.args[0])) from None
 
 
 def _stream(name: str) -> Stream:

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from audit.failure.catalogue import load
-from audit.failure.catalogue.load import Entry
+from audit.failure.catalogue.entry import Entry, files
 from audit.failure.scan import marks, matcher, trigger
 from audit.failure.scan.marks import MARKS, Mark
 from audit.failure.scan.matcher import HyperscanMatcher, LiteralMatcher, Matcher
@@ -76,7 +75,9 @@ def _matcher(patterns: list[str], serialised: bytes | None) -> Matcher:
 
 
 def _made() -> _Kept:
-    entries = load.load(load.files())
+    from audit.failure.catalogue.load import load  # and YAML with it: seldom needed
+
+    entries = load(files())
     if not matcher.hyperscan_version():
         return _Kept(entries, None, None)
     return _Kept(entries, matcher.compiled(_finding(entries)), matcher.compiled(_marking()))
@@ -101,8 +102,9 @@ def _digest() -> str:
     digest = hashlib.sha256(
         f"1 {sys.version_info[:3]} {matcher.hyperscan_version()} {platform.machine()}".encode()
     )
-    sources = [Path(str(module.__file__)) for module in (load, marks, matcher, trigger)]
-    for path in [*sources, *load.files()]:
+    sources = [Path(str(module.__file__)) for module in (marks, matcher, trigger)]
+    reader = Path(__file__).parent.parent / "catalogue"
+    for path in [*sources, reader / "load.py", reader / "entry.py", *files()]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.failure.catalogue.load import Entry, files, load
+from audit.failure.catalogue.entry import Entry, files
+from audit.failure.catalogue.load import load
 from audit.failure.reading.clean import matchable, without_escapes
 from audit.failure.scan.knowledge import Knowledge, knowledge
 

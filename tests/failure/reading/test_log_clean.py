@@ -9,7 +9,7 @@ from audit.failure.reading.clean import clean, matchable, pieces, without_escape
     ("raw", "text"),
     [
         ("2026-03-01T10:00:00.1234567Z ValueError: x", "ValueError: x"),
-        ("2026-03-01T10:00:00.1234567Z   File \"a.py\", line 3", '  File "a.py", line 3'),
+        ('2026-03-01T10:00:00.1234567Z   File "a.py", line 3', '  File "a.py", line 3'),
         ("2026-03-01T10:00:00.123456Z 00O $ pytest", "$ pytest"),
         ("2026-03-01T10:00:00.123456Z 01E+boom", "boom"),
         ("[2026-03-01T10:00:00.515Z] make: *** [all] Error 2", "make: *** [all] Error 2"),
@@ -29,7 +29,10 @@ from audit.failure.reading.clean import clean, matchable, pieces, without_escape
         ("[ 3824.515283] Out of memory: Killed process 1", "Out of memory: Killed process 1"),
         ("Mar  1 10:00:00 node1 kernel: NVRM: Xid", "NVRM: Xid"),
         ("tests\tRun tests\t2026-03-01T10:00:00.0000000Z E   x", "E   x"),
-        ("  0%| | 0/9\r 50%|# | 4/9\rTraceback (most recent call last):", "Traceback (most recent call last):"),
+        (
+            "  0%| | 0/9\r 50%|# | 4/9\rTraceback (most recent call last):",
+            "Traceback (most recent call last):",
+        ),
         ("step 1/9\r\r", "step 1/9"),
         ("\ufeff2026-03-01T10:00:00.0000000Z first", "first"),
         ("epoch 3: 100%", "epoch 3: 100%"),
@@ -95,7 +98,22 @@ def test_no_line_raises_or_grows(raw: str) -> None:
     assert len(matchable(raw)) <= len(raw)
 
 
-@pytest.mark.parametrize("bad", ["[rank1]: ", "2026-03-01T10:00:00Z ", "[" * 50, "\x1b[", "\x1b]", "a-1 ", "(", " ", "1,", "\t", "[1,2]<std"])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "[rank1]: ",
+        "2026-03-01T10:00:00Z ",
+        "[" * 50,
+        "\x1b[",
+        "\x1b]",
+        "a-1 ",
+        "(",
+        " ",
+        "1,",
+        "\t",
+        "[1,2]<std",
+    ],
+)
 def test_a_megabyte_of_half_a_prefix_takes_no_time(bad: str) -> None:
     raw = bad * (1_000_000 // len(bad))
     assert clean(raw).text is not None

@@ -183,21 +183,30 @@ def test_a_member_that_is_not_where_it_should_be_is_said(tmp_path: Path) -> None
     data = bytearray((tmp_path / "logs.zip").read_bytes())
     data[0:4] = b"XXXX"
     data[0:0] = b""
-    (tmp_path / "logs.zip").write_bytes(b"PK\x03\x04" + bytes(data[4:])[:40] + b"\xff" * 30 + bytes(data[74:]))
+    (tmp_path / "logs.zip").write_bytes(
+        b"PK\x03\x04" + bytes(data[4:])[:40] + b"\xff" * 30 + bytes(data[74:])
+    )
     reading = read([tmp_path / "logs.zip"])
     assert {gap.path for gap in reading.gaps} == {"logs.zip!a.txt"}
     assert [hit.line.source for hit in reading.hits] == ["logs.zip!b.txt"]
 
 
 def stamped(start: int, *texts: str) -> bytes:
-    return b"".join(f"2026-03-01T10:00:{start + i:02}.0000000Z {text}\n".encode() for i, text in enumerate(texts))
+    return b"".join(
+        f"2026-03-01T10:00:{start + i:02}.0000000Z {text}\n".encode() for i, text in enumerate(texts)
+    )
 
 
 def test_a_job_is_not_read_twice_when_its_steps_are_there(tmp_path: Path) -> None:
     one, two = stamped(1, "a", "b"), stamped(3, "ValueError: x")
     make_zip(
         tmp_path / "logs.zip",
-        {"0_test (3.11).txt": one + two, "test (3.11)/1_Set up.txt": one, "test (3.11)/2_Run tests.txt": two, "test (3.11)/system.txt": b"s\n"},
+        {
+            "0_test (3.11).txt": one + two,
+            "test (3.11)/1_Set up.txt": one,
+            "test (3.11)/2_Run tests.txt": two,
+            "test (3.11)/system.txt": b"s\n",
+        },
     )
     reading = read([tmp_path / "logs.zip"])
     assert [(source.name, source.stream.job, source.stream.step) for source in reading.sources] == [
@@ -211,7 +220,12 @@ def test_lines_of_missing_steps_come_from_the_whole_job(tmp_path: Path) -> None:
     one, two, three = stamped(1, "a", "b"), stamped(3, "ValueError: x", "y"), stamped(5, "c")
     make_zip(
         tmp_path / "logs.zip",
-        {"0_test.txt": one + two + three, "test/1_Set up.txt": one, "test/3_Post.txt": three, "1_lint.txt": b"z\n"},
+        {
+            "0_test.txt": one + two + three,
+            "test/1_Set up.txt": one,
+            "test/3_Post.txt": three,
+            "1_lint.txt": b"z\n",
+        },
     )
     reading = read([tmp_path / "logs.zip"])
     told = [(line.source.split("!")[1], line.number, line.text) for line in reading.lines]

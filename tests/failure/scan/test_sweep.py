@@ -40,7 +40,9 @@ def test_lines_are_counted_and_found_whatever_the_size_of_chunks(known: Knowledg
     lines[149] = b"ValueError: boom"
     result = swept(known, b"\n".join(lines), size=size)
     assert (result.lines, result.size, result.ends_in_line) == (300, len(b"\n".join(lines)), True)
-    assert [(known.entries[each.entry].signature.id, each.number) for each in result.findings] == [("uncaught_exception", 150)]
+    assert [(known.entries[each.entry].signature.id, each.number) for each in result.findings] == [
+        ("uncaught_exception", 150)
+    ]
     told = kept(result)
     assert all(told[number] == lines[number - 1] for number in told)
     assert set(range(130, 191)) <= set(told)
@@ -65,7 +67,9 @@ def test_the_surroundings_of_every_finding_are_kept(known: Knowledge, escape: by
 
 
 def test_of_many_hits_the_first_and_last_are_kept_and_all_counted(known: Knowledge) -> None:
-    result = swept(known, b"".join(b"x\n" * 30 + b"ValueError: boom\n" for _ in range(50)), Limits(400, 400, 1000, 3))
+    result = swept(
+        known, b"".join(b"x\n" * 30 + b"ValueError: boom\n" for _ in range(50)), Limits(400, 400, 1000, 3)
+    )
     assert [each.number for each in result.findings] == [31, 62, 93, 1488, 1519, 1550]
     assert set(result.counts.values()) == {50}
     assert result.lost > 0
@@ -98,7 +102,11 @@ def test_parts_of_a_log_are_put_together(known: Knowledge) -> None:
     second = swept(known, b"b\nKeyError: 'y'\nc")
     whole = joined([first, second])
     assert (whole.lines, whole.ends_in_line) == (5, True)
-    assert [each.number for each in whole.findings if known.entries[each.entry].signature.id == "uncaught_exception"] == [2, 4]
+    assert [
+        each.number
+        for each in whole.findings
+        if known.entries[each.entry].signature.id == "uncaught_exception"
+    ] == [2, 4]
     assert kept(whole)[5] == b"c"
 
 
@@ -109,6 +117,10 @@ def test_both_matchers_find_the_same(known: Knowledge) -> None:
     lines = {(index, data.count(b"\n", 0, end - 1)) for index, end in fast.scan(data) or []}
     assert lines == {(index, data.count(b"\n", 0, end - 1)) for index, end in slow.scan(data) or []}
     assert lines == {(0, 0), (0, 1), (1, 2), (2, 3), (3, 4), (4, 5)}
-    assert {index for index, _ in fast.clone().first(data)} == {index for index, _ in slow.first(data)} == {0, 1, 2, 3, 4}
+    assert (
+        {index for index, _ in fast.clone().first(data)}
+        == {index for index, _ in slow.first(data)}
+        == {0, 1, 2, 3, 4}
+    )
     assert fast.scan(b"exit code 1\n" * (MOST_MATCHES + 2)) is None
     assert slow.scan(b"exit code 1\n" * (MOST_MATCHES + 2)) is None
