@@ -20,6 +20,8 @@ from pathlib import Path
 
 import yaml
 
+from audit.engine.failure import FailureEffects, FailureOptions, analyse
+
 ERROR = re.compile(r"error|exception|fail(?:ed|ure)|fatal", re.IGNORECASE)
 PRIORITY = [
     re.compile(pattern)
@@ -79,8 +81,6 @@ BASELINES: dict[str, Callable[[Path, list[str]], list[Place]]] = {
 
 def own(folder: Path, inputs: dict[str, object]) -> list[Place]:
     """The product's own answer."""
-    from audit.engine.failure import FailureEffects, FailureOptions, analyse
-
     paths = [folder / str(name) for name in inputs.get("metrics") or []]  # type: ignore[attr-defined]
     options = FailureOptions(
         tuple(str(folder / str(name)) for name in inputs["logs"]),  # type: ignore[attr-defined]

@@ -11,11 +11,13 @@ from audit.failure.structure.steps import Conclusion
 
 DETERMINISTIC = frozenset(
     "shm_exhausted disk_full disk_quota torch_save_failed read_only_file_system no_kernel_image cuda_driver_too_old unsupported_ptx_toolchain "
-    "no_cuda_device hbm_oom xla_oom memory_fraction_cap oom_killed slurm_oom_killed kubernetes_oom_killed ray_oom runner_disk_full too_many_open_files host_allocation_failed".split()
+    "no_cuda_device hbm_oom xla_oom memory_fraction_cap oom_killed slurm_oom_killed kubernetes_oom_killed ray_oom runner_disk_full "
+    "too_many_open_files host_allocation_failed".split()
 )
 """Failures of the machine that come again on the same machine: a limit, a mount, a pool has to change."""
 _LIMIT_IS_WRONG = frozenset(
-    "step_time_limit tolerance_too_tight policy_gate golden_metric_missing no_tests_ran all_tests_skipped gate_did_not_run expected_count_mismatch golden_value_mismatch".split()
+    "step_time_limit tolerance_too_tight policy_gate golden_metric_missing no_tests_ran all_tests_skipped gate_did_not_run "
+    "expected_count_mismatch golden_value_mismatch".split()
 )
 _TESTS_MISSING = frozenset(
     "coverage_threshold unexpected_pass snapshot_mismatch generated_files_stale contribution_rule pre_commit_failed".split()
@@ -25,7 +27,8 @@ _CLOSED = frozenset(
 )
 """Families whose messages say by themselves what kind of failure it is; those of Python, tensors and data can be of code or of data."""
 _ARGUABLE = frozenset(
-    "cuda_oom hip_oom xpu_oom mps_oom oom_killed file_not_found module_not_found permission_denied import_name_failed attribute_missing wrong_arguments value_error "
+    "cuda_oom hip_oom xpu_oom mps_oom oom_killed file_not_found module_not_found permission_denied import_name_failed attribute_missing "
+    "wrong_arguments value_error "
     "device_side_assert hub_repository_not_found hub_offline host_allocation_failed wheel_build_failed".split()
 )
 """Signatures whose category the label policy leaves to what else is known."""

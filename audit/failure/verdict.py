@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 _MOST_FACTS = 40
 _REDIRECTED = re.compile(
-    r"(?:output (?:goes|written|redirected|saved) to|logs? (?:are |is )?(?:in|at|written to|saved to)|(?:\d?&?>{1,2}|\| ?tee(?: -a)?|--log-dir|--redirects?\b.{0,30}?--log-dir)) ?=? ?(?P<path>[\w./-]{2,120})"
+    r"(?:output (?:goes|written|redirected|saved) to|logs? (?:are |is )?(?:in|at|written to|saved to)|(?:\d?&?>{1,2}|\| ?tee(?: -a)?|"
+    r"--log-dir|--redirects?\b.{0,30}?--log-dir)) ?=? ?(?P<path>[\w./-]{2,120})"
 )
 
 

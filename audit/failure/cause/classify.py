@@ -70,7 +70,8 @@ _PLACE = re.compile(
     r"\.(?:jsonl?|csv|tsv|parquet|arrow|txt|yaml|yml|tfrecords?|npz)[:'\", ]{1,3}(?:line |row |record |index |entry |sample )?\d+"
 )
 _MISSING_FILE = re.compile(
-    r"(?:could ?n[o']t|can ?not|can't|unable to|failed to) (?:find|open|read|locate|load|access) [^\n]{0,80}?[\w-]\.(?:json|ya?ml|toml|csv|tsv|jsonl|parquet|txt|pt|pth|bin|safetensors|h5|pkl|npz|ini|cfg)\b",
+    r"(?:could ?n[o']t|can ?not|can't|unable to|failed to) (?:find|open|read|locate|load|access) [^\n]{0,80}?[\w-]\.(?:json|ya?ml|toml|csv|"
+    r"tsv|jsonl|parquet|txt|pt|pth|bin|safetensors|h5|pkl|npz|ini|cfg)\b",
     re.IGNORECASE,
 )
 _DATA_WORDS = re.compile(
@@ -79,7 +80,8 @@ _DATA_WORDS = re.compile(
     re.IGNORECASE,
 )
 _CONFIG_WORDS = re.compile(
-    r"\b(?:config(?:uration)?|unknown (?:key|option|field|argument|setting|optimi[sz]er|scheduler|model|preset|dataset|backend)|invalid (?:value|choice|setting|option)|must be one of|is not a valid|unrecognized|override|"
+    r"\b(?:config(?:uration)?|unknown (?:key|option|field|argument|setting|optimi[sz]er|scheduler|model|preset|dataset|backend)|invalid "
+    r"(?:value|choice|setting|option)|must be one of|is not a valid|unrecognized|override|"
     r"environment variable|env var|not set|api[ _-]?key|credentials?|token|must be (?:divisible|a multiple)|not divisible|requires --|hyper-?parameter|yaml)\b",
     re.IGNORECASE,
 )
@@ -88,7 +90,8 @@ _DATA_MODULE = re.compile(
     re.IGNORECASE,
 )
 _HTTP = re.compile(
-    r"\b(?P<code>4\d\d|5\d\d)\b[^\n]{0,40}\b(?:Client|Server)? ?(?:Error|error|Unauthorized|Forbidden|Not Found|Gateway|Too Many|Unavailable)|(?:HTTP|status)[ a-z:=]{0,12}(?P<code2>4\d\d|5\d\d)\b",
+    r"\b(?P<code>4\d\d|5\d\d)\b[^\n]{0,40}\b(?:Client|Server)? ?(?:Error|error|Unauthorized|Forbidden|Not Found|Gateway|Too Many|"
+    r"Unavailable)|(?:HTTP|status)[ a-z:=]{0,12}(?P<code2>4\d\d|5\d\d)\b",
     re.IGNORECASE,
 )
 _GOLDEN = re.compile(
@@ -230,7 +233,7 @@ def _check(found: Comparison, name: str, text: str, hit: Hit | None, *, context:
             )
     if hit is not None and hit.signature.role == "root" and hit.signature.category != "by_context":
         return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit, found)
-    if name == "" or name == "AssertionError" or name == "Failed":
+    if name in ("", "AssertionError", "Failed"):
         data = _is_data(text, context)
         return Judged(
             "assertion_failed",

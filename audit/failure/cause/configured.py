@@ -9,7 +9,9 @@ from audit.failure.cause.candidate import Candidate, Origin
 from audit.failure.cause.scene import Scene
 
 _TEXT_FOR_NUMBER = re.compile(
-    r"not supported between instances of '(?:int|float)' and 'str'|not supported between instances of 'str' and '(?:int|float)'|'(?:int|float)' and 'str'|must be real number, not str|can't multiply sequence by non-int of type 'float'|unsupported operand type\(s\) for .{1,4}: '(?:str|float|int)' and '(?:str|float|int)'"
+    r"not supported between instances of '(?:int|float)' and 'str'|not supported between instances of 'str' and '(?:int|float)'|'(?:int|"
+    r"float)' and 'str'|must be real number, not str|can't multiply sequence by non-int of type 'float'|unsupported operand type\(s\) for "
+    r".{1,4}: '(?:str|float|int)' and '(?:str|float|int)'"
 )
 _NO_DOT = re.compile(r"^\s*[\w.-]{1,80}:\s*[-+]?\d+[eE][-+]?\d+\s*(?:#.*)?$")
 _CONFIG = re.compile(r"\.ya?ml$")

@@ -17,10 +17,12 @@ from audit.failure.structure.launcher import Ended
 from audit.failure.structure.steps import Step
 
 _WATCHDOG = re.compile(
-    r"Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, NumelIn=(?P<numel>\d+))?.{0,120}?Timeout\(ms\)=(?P<timeout>\d+)"
+    r"Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(?P<seq>\d+), OpType=(?P<op>\w+)(?:, "
+    r"NumelIn=(?P<numel>\d+))?.{0,120}?Timeout\(ms\)=(?P<timeout>\d+)"
 )
 _POINTER = re.compile(
-    r"remote process exited|Connection closed by (?:remote )?peer|Connection reset by peer|socketPollConnect|typically caused by a remote worker|See root cause above|"
+    r"remote process exited|Connection closed by (?:remote )?peer|Connection reset by peer|socketPollConnect|typically caused by a remote "
+    r"worker|See root cause above|"
     r"DistBackendError|broken pipe|Broken pipe|ncclRemoteError|peer (?:process )?(?:died|exited|crashed)|NCCL communicator was aborted|RendezvousClosed|"
     r"another rank|other ranks?|a remote rank|worker .{0,30}(?:died|terminated)|SignalException|Signals\.SIGTERM",
 )

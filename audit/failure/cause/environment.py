@@ -9,11 +9,13 @@ from audit.failure.cause.signatures import find as signatures
 from audit.failure.structure.steps import Job
 
 _SYMPTOMS = frozenset(
-    "FileNotFoundError JSONDecodeError UnpicklingError EOFError BadZipFile LocalEntryNotFoundError ModuleNotFoundError OSError ReadError HeaderTooLarge SafetensorError "
+    "FileNotFoundError JSONDecodeError UnpicklingError EOFError BadZipFile LocalEntryNotFoundError ModuleNotFoundError OSError ReadError "
+    "HeaderTooLarge SafetensorError "
     "UnidentifiedImageError ParserError ArrowInvalid EntryNotFoundError ImportError".split()
 )
 _SYMPTOM_SIGNATURES = frozenset(
-    "no_matching_distribution file_not_found file_unreadable module_not_found hub_offline hub_repository_not_found json_error artifact_missing shell_error command_not_found wheel_build_failed".split()
+    "no_matching_distribution file_not_found file_unreadable module_not_found hub_offline hub_repository_not_found json_error "
+    "artifact_missing shell_error command_not_found wheel_build_failed".split()
 )
 _NO_VERSIONS = re.compile(r"from versions: none|No matching distribution")
 
@@ -55,5 +57,4 @@ def _is_environment(candidate: Candidate, found: Candidate) -> bool:
         or candidate.origin is not Origin.SIGNATURE
     ):
         return False
-    earlier = candidate.line.source != found.line.source or candidate.line.number < found.line.number
-    return earlier
+    return candidate.line.source != found.line.source or candidate.line.number < found.line.number

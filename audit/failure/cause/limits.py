@@ -3,6 +3,7 @@
 import re
 import statistics
 from collections.abc import Sequence
+from itertools import pairwise
 
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Strength
@@ -13,7 +14,8 @@ from audit.failure.structure.progress import alive
 _LIMIT = re.compile(
     r"timeout: sending signal|has exceeded the maximum execution time|has timed out after \d+ minutes|DUE TO TIME LIMIT|execution took longer than|"
     r"timed out after \d|Timeout has been exceeded|exceeded (?:the |its )?(?:time|walltime|wall-clock) limit|Job exceeded time limit|Too long with no output|"
-    r"(?:job|step|command|process) (?:was )?(?:killed|terminated|stopped|cancelled).{0,30}(?:time ?out|time limit)|PBS: job killed: walltime|TERM_RUNLIMIT|TIMED OUT|Command took >",
+    r"(?:job|step|command|process) (?:was )?(?:killed|terminated|stopped|cancelled).{0,30}(?:time ?out|time limit)|PBS: job killed: walltime|"
+    r"TERM_RUNLIMIT|TIMED OUT|Command took >",
     re.IGNORECASE,
 )
 _NOT_THIS = re.compile(
@@ -70,7 +72,7 @@ def _progressing(lines: Sequence[Line], end: Line) -> bool | None:
         return True
     if (end.time - times[-1]) > max(_SILENT * whole, 5.0):
         return False
-    gaps = [after - before for before, after in zip(times, times[1:], strict=False)]
+    gaps = [after - before for before, after in pairwise(times)]
     half = len(gaps) // 2
     early, late = statistics.fmean(gaps[:half] or [0]), statistics.fmean(gaps[half:] or [0])
     return None if early > 0 and late >= 2 * early and late > 1.0 else True

@@ -30,8 +30,8 @@ def find(view: StepView) -> list[Candidate]:
     raised = {(link.line.source, link.line.number) for found in view.tracebacks for link in found.links}
     inside = [(found.first, found.last, found.source) for found in view.tracebacks]
     first: dict[str, Candidate] = {}
-    for hit in view.hits:
-        line = hit.line
+    for met in view.hits:
+        hit, line = met, met.line
         if not _eligible(hit) or (line.source, line.number) in raised:
             continue
         if any(low <= line.number <= high and source == line.source for low, high, source in spans):

@@ -16,8 +16,10 @@ _LOSS = re.compile(
 _NAN_ITERATIONS = re.compile(r"number of nan iterations:\s{1,8}[1-9]")
 _BAD = re.compile(r"[-+]?(?:nan|inf)$", re.IGNORECASE)
 _BAD_DATA = re.compile(
-    r"\b\d+ (?:non-?finite|nan|inf(?:inite)?|null|missing|invalid)\b|\b(?:non-?finite|nan|infinit\w*|inf)\b.{0,60}\b(?:in|column|feature|input|row|cell|batch|sample|data|value)s?\b|"
-    r"\b(?:column|feature|input|row|cell|batch|sample|data|array|tensor)s?\b.{0,60}\b(?:contains?|has|have|with|is)\b.{0,20}\b(?:non-?finite|nan|inf)\b|invalid value encountered|max=\+?inf|(?:min|mean|std)=nan",
+    r"\b\d+ (?:non-?finite|nan|inf(?:inite)?|null|missing|invalid)\b|\b(?:non-?finite|nan|infinit\w*|inf)\b.{0,60}\b(?:in|column|feature|"
+    r"input|row|cell|batch|sample|data|value)s?\b|"
+    r"\b(?:column|feature|input|row|cell|batch|sample|data|array|tensor)s?\b.{0,60}\b(?:contains?|has|have|with|is)\b.{0,20}\b(?:non-?finite|"
+    r"nan|inf)\b|invalid value encountered|max=\+?inf|(?:min|mean|std)=nan",
     re.IGNORECASE,
 )
 

@@ -15,12 +15,14 @@ _ERROR = re.compile(
     r"^\W{0,4}(?:[\w.\[\]:/ -]{0,60}?[\s:\]|-])?(?:ERROR|FATAL|CRITICAL|Error|error|fatal|panic|Fatal)\b\W{1,4}(?P<said>\S.*)"
 )
 _BOILERPLATE = re.compile(
-    r"exit(?:ed)? (?:with )?(?:code|status)|Process completed|returned non-zero|script returned|Job failed|failed with exit|see (?:above|log)|command .* failed|"
+    r"exit(?:ed)? (?:with )?(?:code|status)|Process completed|returned non-zero|script returned|Job failed|failed with exit|see (?:above|"
+    r"log)|command .* failed|"
     r"make: \*\*\*|Errors? while running|aborting|Traceback",
     re.IGNORECASE,
 )
 _NETWORK = re.compile(
-    r"connection (?:refused|reset|timed out|closed)|timed? ?out|unreachable|temporary failure|name resolution|could not resolve|\b50[234]\b|\b429\b|service unavailable|"
+    r"connection (?:refused|reset|timed out|closed)|timed? ?out|unreachable|temporary failure|name resolution|could not resolve|\b50[234]\b|"
+    r"\b429\b|service unavailable|"
     r"gateway|rate limit|network",
     re.IGNORECASE,
 )
@@ -29,7 +31,8 @@ _MACHINE = re.compile(
     re.IGNORECASE,
 )
 _MISSING = re.compile(
-    r"(?:not found|no such file|does not exist|missing|not set|undefined|unknown|unrecogni[sz]ed|invalid|unsupported|must be|is required|not mounted|permission denied|unauthori[sz]ed|"
+    r"(?:not found|no such file|does not exist|missing|not set|undefined|unknown|unrecogni[sz]ed|invalid|unsupported|must be|is required|not "
+    r"mounted|permission denied|unauthori[sz]ed|"
     r"forbidden|credential|expected .{1,60} (?:but )?got)",
     re.IGNORECASE,
 )

@@ -75,7 +75,8 @@ _NOT_FINITE = re.compile(
     re.IGNORECASE,
 )
 _ERROR_WORDS = re.compile(
-    r"relative (?:error|difference|diff)|rel(?:ative)?[-_ ]?err|\brtol\b|\batol\b|tolerance|abs(?:olute)? (?:error|difference|diff)|max[-_ ]?(?:abs)?[-_ ]?diff|error",
+    r"relative (?:error|difference|diff)|rel(?:ative)?[-_ ]?err|\brtol\b|\batol\b|tolerance|abs(?:olute)? (?:error|difference|diff)|"
+    r"max[-_ ]?(?:abs)?[-_ ]?diff|error",
     re.IGNORECASE,
 )
 

@@ -5,7 +5,8 @@ import re
 from audit.failure.model import Kind, Line
 
 _STEP = re.compile(
-    r"(?:^|[\s\[(|,{'\"])(?:step|iter(?:ation)?|epoch|global_step|batch|update|episode|round|trial|Train Epoch|Epoch)s?['\"]?\s?[:=#]?\s{0,8}\[?\(?\d+(?:\s?/\s{0,8}\d+)?",
+    r"(?:^|[\s\[(|,{'\"])(?:step|iter(?:ation)?|epoch|global_step|batch|update|episode|round|trial|Train Epoch|"
+    r"Epoch)s?['\"]?\s?[:=#]?\s{0,8}\[?\(?\d+(?:\s?/\s{0,8}\d+)?",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"[:= ]\s?-?(?:\d+\.\d|\d+e[-+]?\d|nan\b|inf\b|\d+/\d+)", re.IGNORECASE)
@@ -15,7 +16,8 @@ _INFO = re.compile(
     r"^(?:\S{1,40} ){0,3}\[?(?:INFO|DEBUG)\]?[\s:|]|^\[[\d ,:.-]{8,30}\]\[[\w.]+\]\[INFO\]|^I\d{4} \d\d:|^INFO[:\s]"
 )
 _GOOD = re.compile(
-    r"^(?:Successfully |Installing collected|Saved |Saving |saved |Loading |Loaded |\s*ok$|done\b|Done\b|Finished |finished |Completed |completed |All .{1,40} (?:passed|done)|\d+ passed)|\b(?:fits|recovered|resumed|resuming|succeeded|successful(?:ly)?|continuing)\b"
+    r"^(?:Successfully |Installing collected|Saved |Saving |saved |Loading |Loaded |\s*ok$|done\b|Done\b|Finished |finished |Completed |"
+    r"completed |All .{1,40} (?:passed|done)|\d+ passed)|\b(?:fits|recovered|resumed|resuming|succeeded|successful(?:ly)?|continuing)\b"
 )
 TOTAL = re.compile(
     r"(?:step|iter(?:ation)?|epoch|global_step|update|episode)s?\s?[:=]?\s{0,8}\[?\(?(?P<step>\d{1,9})\s?(?:/|of)\s{0,8}(?P<total>\d{1,9})\b",
@@ -31,9 +33,8 @@ def metric_line(text: str) -> bool:
 def alive(line: Line) -> bool:
     """Whether the program that wrote the line was at work: training, testing, downloading, reporting success."""
     text = line.text
-    if (
-        not text
-        or text[0] in " \t"
+    if not text or (
+        text[0] in " \t"
         and not line.kinds & {Kind.METRIC, Kind.PASSED}
         and "%|" not in text
         and "iteration" not in text

@@ -98,7 +98,8 @@ class Session(msgspec.Struct, frozen=True):
 _RULE = re.compile(r"(?:={3,}|!{3,}) (?P<title>.+?) (?:={3,}|!{3,})$")
 _HEADER = re.compile(r"_{3,} (?P<name>.+?) _{3,}$")
 _QUIET_END = re.compile(
-    r"(?P<counts>\d+ (?:failed|passed|skipped|errors?|xfailed|xpassed|deselected|warnings?|rerun|reruns)\b.{0,200}) in \d[\d.]*m?s(?: \([\d:]+\))?$|no tests (?:ran|collected) in \d"
+    r"(?P<counts>\d+ (?:failed|passed|skipped|errors?|xfailed|xpassed|deselected|warnings?|rerun|reruns)\b.{0,200}) in \d[\d.]*m?s(?: "
+    r"\([\d:]+\))?$|no tests (?:ran|collected) in \d"
 )
 _COUNT = re.compile(r"(\d+) (failed|passed|skipped|errors?|xfailed|xpassed|deselected|warnings?|reruns?)\b")
 _SHORT = re.compile(

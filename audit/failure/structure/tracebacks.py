@@ -54,7 +54,8 @@ class Traceback(msgspec.Struct, frozen=True):
 
 
 HEADER = re.compile(
-    r"(?P<indent>[\s|]*)(?P<original>Original )?Traceback \(most recent call last\):\s*$|(?P<plus>[\s|]*)\+ Exception Group Traceback \(most recent call last\):"
+    r"(?P<indent>[\s|]*)(?P<original>Original )?Traceback \(most recent call last\):\s*$|(?P<plus>[\s|]*)\+ Exception Group Traceback \(most "
+    r"recent call last\):"
 )
 _FRAME = re.compile(
     r'[\s|]*File "(?P<path>[^"]{1,500})", line (?P<line>\d{1,7})(?:, in (?P<function>.{1,200}))?'
