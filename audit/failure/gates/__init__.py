@@ -4,6 +4,7 @@ from audit.failure.gates.assertion import assertion_numbers
 from audit.failure.gates.evaluate import evaluate
 from audit.failure.gates.model import Assertion, GateOutcome, NotRun, Origin, Subject
 from audit.failure.gates.notrun import not_run
+from audit.failure.gates.suggest import suggested_tolerance
 
 __all__ = [
     "Assertion",
@@ -14,4 +15,5 @@ __all__ = [
     "assertion_numbers",
     "evaluate",
     "not_run",
+    "suggested_tolerance",
 ]
