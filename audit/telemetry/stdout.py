@@ -8,6 +8,7 @@ tqdm bars, Keras, nanoGPT, torchtitan, timm, MMEngine, vLLM and what people writ
 import math
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -48,9 +49,17 @@ _NOBODY = frozenset(
 _METRIC = re.compile(
     r"loss|acc|ppl|perplex|grad|norm|(?<![a-z])lr(?![a-z])|learning|through|tok|sampl|reward|return|score|bleu|rouge|mfu|flop"
     r"|it/s|s/it|/step|img/s|req/s|images/s|steps/s|auc|(?<![a-z])f1(?![a-z])|error|rate|(?<![a-z])map(?![a-z])|iou|latency|ttft|tpot|itl|entropy|(?<![a-z])kl(?![a-z])|bpb|bits|nll|(?<![a-z])mem(ory)?(?![a-z])"
-    r"|(?<![a-z])(elapsed|iter|step|batch|data)?[ _]?time(?![a-z])|(?<![a-z])(mse|mae|rmse|wer|cer|elbo|fid)(?![a-z])",
-    re.IGNORECASE,
+    r"|(?<![a-z])(elapsed|iter|step|batch|data)?[ _]?time(?![a-z])|(?<![a-z])(mse|mae|rmse|wer|cer|elbo|fid)(?![a-z])"
 )
+"""Tried on lower case: ignoring case would cost several times as much."""
+_HINTS = (
+    "loss", "acc", "ppl", "perplex", "grad", "norm", " lr", "/lr", "_lr", "-lr", "'lr", '"lr', "|lr", ",lr", "(lr", "learning", "through",
+    "tok", "sampl", "reward", "return", "score", "bleu", "rouge", "mfu", "flop", "it/s", "/step", "s/it", "img/s", "req/s", "images/s", "steps/s",
+    "auc", "f1", "error", "rate", "map", "iou", "latency",
+    "ttft", "tpot", "itl", "entropy", "kl", "bpb", "bits", "nll", "mem", "time", "mse", "mae", "wer", "cer", "elbo", "fid",
+)  # fmt: skip
+"""What every match of `_METRIC` holds at least one of, in lower case: to look for them costs a fiftieth of the pattern."""
+
 _BAR = re.compile(r"(?P<n>\d+)/(?P<total>\d+) \[\s?\d[\d:]*<")
 _EPOCH_LINE = re.compile(r"\s*Epoch:? \[?(?P<n>\d+)\s*/\s*(?P<total>\d+)\]?:?\s*\Z")
 _KERAS_BAR = re.compile(r"\s*(?P<n>\d+)/(?P<total>\d+)\s*(?:\[=*>?\.*\]|━+)")
@@ -90,7 +99,10 @@ class _Number(msgspec.Struct, frozen=True):
 def parse(text: str) -> Metrics | None:
     """The metrics of a line without colours, time stamps and prefixes; None where it holds none."""
     text = text[:MAX_TEXT]
-    if _METRIC.search(text) is None or _DIGITS.search(text) is None:
+    lowered = f" {text.lower()}"
+    if not any(hint in lowered for hint in _HINTS):
+        return None
+    if _METRIC.search(lowered) is None or _DIGITS.search(text) is None:
         return None
     found = _Found()
     for number in _numbers(text):
@@ -111,13 +123,18 @@ def _numbers(text: str) -> Iterator[_Number]:
             continue  # `finish rate (last 20) 0.65`: a part of the name
         end = match.end()
         unit = (match["unit"] or "").strip()
-        yield _Number(_key(between), _value(match["number"]), unit, between.strip())
+        # A program's lines differ in their numbers and hardly in the words between: those are read once.
+        yield _Number(_key(between[-_KEY_TAIL:]), _value(match["number"]), unit, between.strip())
 
 
 def _value(text: str) -> float:
     return float(text.replace(",", ""))
 
 
+_KEY_TAIL = 90
+
+
+@lru_cache(maxsize=8192)
 def _key(between: str) -> str:
     """The name that the words before a number end in: the last part after a separator, without the sign between."""
     words = between.rstrip(_EDGES)
@@ -129,6 +146,25 @@ def _key(between: str) -> str:
     if words.endswith(")") and last.count("(") > last.count(")"):
         last += ")"
     return " ".join(last.split()) if _KEY.match(last) else ""
+
+
+@lru_cache(maxsize=4096)
+def _counter(key: str) -> str:
+    """The name of the counter that a key ends in (`train step` in `rank 0 train step`), empty where it is none."""
+    lowered = key.lower()
+    last = lowered.rpartition(" ")[2]
+    known = _STEP_NAMES | _EPOCH_NAMES
+    return last if last in known else lowered if lowered in known else ""
+
+
+@lru_cache(maxsize=4096)
+def _is_metric(name: str) -> bool:
+    return _METRIC.search(name.lower()) is not None
+
+
+@lru_cache(maxsize=4096)
+def _is_name(name: str) -> bool:
+    return name.lower() not in _NOBODY and _NO_NAME.match(name) is None
 
 
 class _Found:
@@ -144,12 +180,7 @@ class _Found:
         self._last = ""
 
     def take(self, number: _Number) -> None:
-        lowered = number.key.lower()
-        head = (
-            lowered.rpartition(" ")[2]
-            if lowered.rpartition(" ")[2] in (_STEP_NAMES | _EPOCH_NAMES)
-            else lowered
-        )
+        head = _counter(number.key)
         if number.between == "/" and self._last in ("step", "epoch"):
             self._of(number)
         elif (
@@ -178,18 +209,13 @@ class _Found:
     def _value(self, number: _Number) -> None:
         rate = "/" in number.unit
         name = number.key or (number.unit if rate else "")
-        if not name or name.lower() in _NOBODY or name in self.values:
+        if not name or name in self.values or not _is_name(name):
             return
         suffix = f" ({number.unit})" if number.unit and number.key and number.unit not in number.key else ""
         self.values[name + suffix] = number.value
 
     def metrics(self, bar: "re.Match[str] | None") -> Metrics | None:
-        values = {
-            name: value
-            for name, value in self.values.items()
-            if not name.lower().startswith(("http", "file"))
-        }
-        if not any(_METRIC.search(name) for name in values):
+        if not any(map(_is_metric, self.values)):
             return None
         step, total, epoch = self.step, self.total, self.epoch
         if step is None and bar is not None:
@@ -199,7 +225,7 @@ class _Found:
             if epoch is None and "epoch" in bar.groupdict():
                 epoch = float(_int(bar["epoch"]))
         return Metrics(
-            values=values, step=step, total=total, epoch=epoch, epochs=self.epochs, axis=self.axis,
+            values=self.values, step=step, total=total, epoch=epoch, epochs=self.epochs, axis=self.axis,
         )  # fmt: skip
 
 

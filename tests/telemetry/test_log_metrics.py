@@ -145,3 +145,13 @@ def test_streams_are_runs_of_their_own() -> None:
     for rank in (0, 1):
         collector.add(f"step 1 loss {rank}.5", "log.txt", rank + 1, f"rank {rank}")
     assert [s.run for s in collector.telemetry().series] == ["log.txt rank 0", "log.txt rank 1"]
+
+
+@pytest.mark.parametrize("word", [
+    "loss", "acc", "ppl", "perplexity", "grad norm", "lr", "learning rate", "throughput", "tok/s", "samples", "reward", "return", "score", "bleu", "rouge",
+    "mfu", "tflops", "it/s", "s/it", "ms/step", "img/s", "req/s", "images/s", "steps/s", "auc", "F1", "error", "rate", "mAP", "IoU", "latency", "TTFT",
+    "TPOT", "ITL", "entropy", "KL", "bpb", "bits", "NLL", "mem", "memory", "elapsed time", "iter_time", "time", "MSE", "MAE", "RMSE", "WER", "CER", "ELBO",
+    "FID", "train/lr", "opt_lr", "lr-Adam",
+])  # fmt: skip
+def test_the_hints_lose_no_metric(word: str) -> None:
+    assert parse(f"step 1 {word}: 2.5") is not None
