@@ -106,7 +106,10 @@ def test_a_kill_is_memory_only_with_a_record(tmp_path: Path) -> None:
     text = "$ python train.py\nstep 10 loss 2.1\nstep 20 loss 2.0\nrun.sh: line 3: 2101 Killed  python train.py\n"
     log.write_text(text + "ERROR: Job failed: exit code 137\n")
     assert verdict(log).category is Category.INCONCLUSIVE
-    record = "section_start:1:after_script\n$ dmesg | tail\n[ 99.1] Out of memory: Killed process 2101 (python) total-vm:1kB, anon-rss:1kB\nsection_end:1:after_script\n"
+    record = (
+        "section_start:1:after_script\n$ dmesg | tail\n[ 99.1] Out of memory: Killed process 2101 (python) total-vm:1kB, "
+        "anon-rss:1kB\nsection_end:1:after_script\n"
+    )
     log.write_text(text + record + "ERROR: Job failed: exit code 137\n")
     found = verdict(log)
     assert found.category is Category.INFRA_RUNTIME
@@ -118,7 +121,8 @@ def test_a_tolerated_step_fails_nothing(tmp_path: Path) -> None:
     repo = tmp_path / "repo"
     (repo / ".github/workflows").mkdir(parents=True)
     (repo / ".github/workflows/ci.yml").write_text(
-        "on: push\njobs:\n  t:\n    runs-on: x\n    steps:\n      - name: Nightly torch\n        run: pytest\n        continue-on-error: true\n      - name: Train\n        run: python train.py\n"
+        "on: push\njobs:\n  t:\n    runs-on: x\n    steps:\n      - name: Nightly torch\n        run: pytest\n        continue-on-error: "
+        "true\n      - name: Train\n        run: python train.py\n"
     )
     log = tmp_path / "job.log"
     log.write_text(
@@ -149,7 +153,8 @@ def test_an_interface_of_an_unpinned_package_is_a_matter_of_pins(tmp_path: Path)
     log = tmp_path / "job.log"
     log.write_text(
         "##[group]Run python train.py\n##[endgroup]\nTraceback (most recent call last):\n"
-        "  File \"/w/train.py\", line 3, in <module>\n    x = pd.Panel\nAttributeError: module 'pandas' has no attribute 'Panel'\n##[error]Process completed with exit code 1.\n"
+        "  File \"/w/train.py\", line 3, in <module>\n    x = pd.Panel\nAttributeError: module 'pandas' has no attribute "
+        "'Panel'\n##[error]Process completed with exit code 1.\n"
     )
     (repo / "requirements.txt").write_text("pandas\n")
     assert verdict(log, repo=repo).category is Category.DATA_CONFIG
@@ -163,7 +168,8 @@ def test_a_number_that_yaml_reads_as_text(tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     log.write_text(
         "##[group]Run python train.py\n##[endgroup]\nTraceback (most recent call last):\n"
-        "  File \"/w/opt.py\", line 3, in <module>\n    if lr < 0.0:\nTypeError: '<' not supported between instances of 'str' and 'float'\n##[error]Process completed with exit code 1.\n"
+        "  File \"/w/opt.py\", line 3, in <module>\n    if lr < 0.0:\nTypeError: '<' not supported between instances of 'str' and "
+        "'float'\n##[error]Process completed with exit code 1.\n"
     )
     (repo / "base.yaml").write_text("optim:\n  lr: 3e-4\n")
     found = verdict(log, repo=repo)

@@ -15,7 +15,7 @@ from audit.failure.structure.progress import metric_line
 
 _TAIL = 60
 """Lines before a step's end in which its own verdict stands."""
-_WEIGHT = {
+WEIGHT = {
     Category.CORRECTNESS: 0,
     Category.ML_REGRESSION: 1,
     Category.DATA_CONFIG: 2,
@@ -67,7 +67,7 @@ def find(view: StepView) -> list[Candidate]:
         found,
         key=lambda candidate: (
             -_explicit(candidate),
-            _WEIGHT.get(candidate.category or Category.INFRA_RUNTIME, 4),
+            WEIGHT.get(candidate.category or Category.INFRA_RUNTIME, 4),
             candidate.line.number,
         ),
     )

@@ -23,6 +23,8 @@ _NOT_THIS = re.compile(
     re.IGNORECASE,
 )
 _CODE = 124
+_LAST = 20
+"""Lines at the end of a step in which its end is told."""
 _SILENT = 0.2
 """The share of the whole time without a line after which a run counts as hanging (label policy 6)."""
 
@@ -30,7 +32,8 @@ _SILENT = 0.2
 def find(view: StepView) -> list[Candidate]:
     """The line that says that a limit ended the step."""
     lines = view.step.lines
-    for line in lines[-400:]:
+    ended = view.step.exit_code in (_CODE, 137, 143)
+    for line in lines[-400:] if ended else lines[-_LAST:]:
         if _LIMIT.search(line.text) and not _NOT_THIS.search(line.text):
             return [_candidate(view, line)]
     if view.step.exit_code == _CODE and view.step.end is not None:

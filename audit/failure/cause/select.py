@@ -248,17 +248,27 @@ _PRIORITY = {Origin.LIMIT: 0, Origin.EXCEPTION: 1, Origin.SIGNATURE: 1, Origin.G
 
 
 def _ordered(live: Sequence[Candidate]) -> list[Candidate]:
-    """By strength, then by where it stands: a named root before an unknown exception, of equals the earlier."""
-    return sorted(
-        live,
-        key=lambda candidate: (
-            _PRIORITY.get(candidate.origin, 1) if candidate.origin is Origin.LIMIT else 1,
+    """A limit that ended the step first; then by strength, then by where it stands: a named root before an unknown exception, of failed checks
+    the weightiest, of equals the earlier (by time where all lines have one).
+    """
+    timed = all(candidate.at is not None for candidate in live)
+
+    def key(candidate: Candidate) -> tuple[int, int, int, int, float, int]:
+        weight = (
+            gates.WEIGHT.get(candidate.category or Category.INFRA_RUNTIME, 4)
+            if candidate.origin is Origin.GATE
+            else 0
+        )
+        return (
+            0 if candidate.origin is Origin.LIMIT else 1,
             -candidate.strength,
             _PRIORITY.get(candidate.origin, 1),
-            candidate.at if candidate.at is not None else 0.0,
+            weight,
+            candidate.at if timed and candidate.at is not None else 0.0,
             candidate.line.number,
-        ),
-    )
+        )
+
+    return sorted(live, key=key)
 
 
 def _cluster_order(tested: Sequence[Candidate]) -> list[Candidate]:

@@ -10,6 +10,7 @@ from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import speaks_of_data
 from audit.failure.cause.scene import StepView
 from audit.failure.model import Kind, Line
+from audit.failure.structure.progress import metric_line
 
 _ERROR = re.compile(
     r"^\W{0,4}(?:[\w.\[\]:/ -]{0,60}?[\s:\]|-])?(?:ERROR|FATAL|CRITICAL|Error|error|fatal|panic|Fatal)\b\W{1,4}(?P<said>\S.*)"
@@ -39,15 +40,22 @@ _MISSING = re.compile(
 
 
 def find(view: StepView) -> list[Candidate]:
-    """The first such line after the step's last sign of life, else the last one of the step."""
-    alive = max((number for numbers in view.alive.values() for number in numbers), default=0)
+    """The first such line after the step's last metric: one before it was survived."""
+    alive = max(
+        (
+            line.number
+            for line in view.step.lines
+            if metric_line(line.text) and not _ERROR.match(line.text[:600])
+        ),
+        default=0,
+    )
     said = [
         (line, found["said"]) for line in view.step.lines[-2000:] if (found := _said(view, line)) is not None
     ]
     after = [(line, text) for line, text in said if line.number > alive]
-    if not said:
+    if not after:
         return []
-    line, text = after[0] if after else said[-1]
+    line, text = after[0]
     return [
         Candidate(
             line,
@@ -56,7 +64,7 @@ def find(view: StepView) -> list[Candidate]:
             Strength.GENERIC,
             Origin.SIGNATURE,
             view.step,
-            Outcome.TERMINAL if after else Outcome.PROGRESSED,
+            Outcome.TERMINAL,
             why="The program's own message is all that is known of the cause.",
         )
     ]

@@ -25,23 +25,35 @@ def test_one_exception_with_its_frames() -> None:
 
 
 def test_of_a_direct_cause_the_first_is_the_root() -> None:
-    text = f"Traceback (most recent call last):\n{FRAME}KeyError: 'x'\n\nThe above exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n{FRAME}lib.errors.LoadError: no"
+    text = (
+        f"Traceback (most recent call last):\n{FRAME}KeyError: 'x'\n\nThe above exception was the direct cause of the following "
+        f"exception:\n\nTraceback (most recent call last):\n{FRAME}lib.errors.LoadError: no"
+    )
     assert kinds(text) == [[("KeyError", Relation.FIRST), ("lib.errors.LoadError", Relation.DIRECT)]]
     assert root(text) == "KeyError"
 
 
 def test_while_handling_an_error_another_came_and_the_first_is_the_root() -> None:
-    text = f"Traceback (most recent call last):\n{FRAME}OSError: full\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n{FRAME}RuntimeError: close"
+    text = (
+        f"Traceback (most recent call last):\n{FRAME}OSError: full\n\nDuring handling of the above exception, another exception "
+        f"occurred:\n\nTraceback (most recent call last):\n{FRAME}RuntimeError: close"
+    )
     assert root(text) == "OSError"
 
 
 def test_a_probe_that_failed_is_not_the_root() -> None:
-    text = f"Traceback (most recent call last):\n{FRAME}KeyError: 'fast'\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n{FRAME}RuntimeError: no backend"
+    text = (
+        f"Traceback (most recent call last):\n{FRAME}KeyError: 'fast'\n\nDuring handling of the above exception, another exception "
+        f"occurred:\n\nTraceback (most recent call last):\n{FRAME}RuntimeError: no backend"
+    )
     assert root(text) == "RuntimeError"
 
 
 def test_a_worker_quoted_by_its_parent_is_the_root() -> None:
-    text = f"Traceback (most recent call last):\n{FRAME}ValueError: Caught IndexError in DataLoader worker process 1.\nOriginal Traceback (most recent call last):\n{FRAME}IndexError: out"
+    text = (
+        f"Traceback (most recent call last):\n{FRAME}ValueError: Caught IndexError in DataLoader worker process 1.\nOriginal Traceback "
+        f"(most recent call last):\n{FRAME}IndexError: out"
+    )
     assert root(text) == "IndexError"
 
 
@@ -51,7 +63,10 @@ def test_a_ray_task_is_unwrapped() -> None:
 
 
 def test_the_first_link_of_a_chain_may_stand_without_its_traceback() -> None:
-    text = f"httpx.HTTPStatusError: 504\nFor more information\n\nThe above exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n{FRAME}LocalEntryNotFoundError: gone"
+    text = (
+        f"httpx.HTTPStatusError: 504\nFor more information\n\nThe above exception was the direct cause of the following "
+        f"exception:\n\nTraceback (most recent call last):\n{FRAME}LocalEntryNotFoundError: gone"
+    )
     assert root(text) == "httpx.HTTPStatusError"
 
 
