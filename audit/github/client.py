@@ -88,6 +88,10 @@ class Client:
         """POSTs a new thing; `find` looks whether it is there already, where the answer leaves that open."""
         return self._once("POST", path, body, find)
 
+    def remove(self, path: str) -> None:
+        """DELETEs what is there; may be repeated without harm."""
+        self._patiently(lambda: self._write("DELETE", f"{self._api}{path}", None))
+
     def query(self, text: str, variables: Json) -> Json:
         """Reads by GraphQL, or changes what a repetition does not change again; the `data` of the answer."""
         answer = _object(
@@ -152,7 +156,7 @@ class Client:
 
     # --- one request ---------------------------------------------------------------------------------------
 
-    def _write(self, method: str, address: str, body: Json) -> Any:
+    def _write(self, method: str, address: str, body: Json | None) -> Any:
         if self._writes >= _UNSPACED:
             self._effects.sleep(max(0.0, self._last_write + 1.0 - self._effects.now()))
         self._writes += 1

@@ -2,6 +2,7 @@
 
 import enum
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -47,9 +48,9 @@ def write_comment(
     mark = mark_of(destination)
     if moved_on(client, destination):
         return Commented(Outcome.OUTDATED)
-    existing = _ours(client, identity, destination)
+    ours = _ours(client, identity, destination)
     whole = f"{mark}\n{body}"
-    if existing is None:
+    if not ours:
         if not create:
             return Commented(Outcome.NOT_WANTED)
         made = client.create(
@@ -58,9 +59,10 @@ def write_comment(
             lambda: _of_this_run(client, identity, destination, mark),
         )
         return Commented(Outcome.CREATED, _page(made))
-    before = read_mark(str(existing.get("body")))
-    if before is not None and before.order > mark.order:
+    existing, *twins = ours
+    if any(_order(comment) > mark.order for comment in ours):
         return Commented(Outcome.OUTDATED, _page(existing))
+    _remove(client, destination, twins)
     if without_mark(str(existing.get("body"))) == without_mark(whole):
         return Commented(Outcome.UNCHANGED, _page(existing))
     changed = client.change(
@@ -82,28 +84,40 @@ def moved_on(client: Client, destination: Destination) -> bool:
     return isinstance(sha, str) and sha != destination.head_sha
 
 
+def _remove(client: Client, destination: Destination, twins: Sequence[Json]) -> None:
+    """Two runs at the same moment both find no comment and write one each, and GitHub has no lock against it: a later run mends that. Where
+    it may not, the older one stays, which is no news to anybody."""
+    with suppress(ApiError):
+        for twin in twins:
+            client.remove(f"/repos/{destination.repository}/issues/comments/{twin['id']}")
+
+
 def _of_this_run(client: Client, identity: Identity, destination: Destination, mark: Mark) -> Json | None:
-    found = _ours(client, identity, destination)
-    return found if found and read_mark(str(found.get("body"))) == mark else None
+    return next((one for one in _ours(client, identity, destination) if _mark(one) == mark), None)
 
 
-def _ours(client: Client, identity: Identity, destination: Destination) -> Json | None:
-    """Of all comments the newest with our key that we wrote: anybody can write a mark."""
+def _ours(client: Client, identity: Identity, destination: Destination) -> list[Json]:
+    """Of all comments those with our key that we wrote, the one that was changed last first: anybody can write a mark."""
     path = f"/repos/{destination.repository}/issues/{destination.pull_number}/comments"
     marked = [
         comment for comment in client.pages(path, most=_MOST_COMMENTS) if _has_key(comment, destination)
     ]
-    return newest([comment for comment in marked if identity.wrote(comment)])
+    written = [comment for comment in marked if identity.wrote(comment)]
+    return sorted(written, key=lambda each: (str(each.get("updated_at")), each["id"]), reverse=True)
 
 
 def _has_key(comment: Json, destination: Destination) -> bool:
-    mark = read_mark(str(comment.get("body")))
+    mark = _mark(comment)
     return mark is not None and mark.key == destination.comment_key and isinstance(comment.get("id"), int)
 
 
-def newest(comments: Sequence[Json]) -> Json | None:
-    """The one that was changed last."""
-    return max(comments, key=lambda each: (str(each.get("updated_at")), each["id"]), default=None)
+def _mark(comment: Json) -> Mark | None:
+    return read_mark(str(comment.get("body")))
+
+
+def _order(comment: Json) -> tuple[int, int]:
+    mark = _mark(comment)
+    return mark.order if mark else (0, 0)
 
 
 def _page(comment: dict[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """What is published keeps GitHub's limits whatever a report says, and the state of the pull request is respected."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from publishing import (
     report_of,
     repository,
     run,
+    run_told,
     second_findings,
     set_up,
     set_up_again,
@@ -23,9 +25,10 @@ from report import samples
 from audit.assess.gate import FailOn, Scope, gate
 from audit.documents.report import Report
 from audit.github.check import open_check
-from audit.github.destination import CommentMode, Published, Wishes
+from audit.github.destination import CommentMode, Published, Token, Wishes
 from audit.github.publish import publish
 from tests.fakegithub import Contract, FakeGitHub, Pull, fake_github
+from tests.fakegithub.faults import CUT_AFTER_COMMIT, FORBIDDEN, SERVER_ERROR, Fault
 from tests.fakegithub.limits import MAX_COMMENT
 
 
@@ -113,3 +116,41 @@ def test_an_enterprise_server(enterprise_contract: Contract, monkeypatch: pytest
         run(server, pull, clock, second_findings(), number=2)
         assert done.published.warnings == ()
         assert done.published.comment_url.startswith("https://git.example.org/octo/demo/pull/1#issuecomment-")
+
+
+@pytest.mark.parametrize("fault", [None, FORBIDDEN, SERVER_ERROR, CUT_AFTER_COMMIT], ids=str)
+def test_a_twin_that_two_runs_at_once_made_is_removed(github_server: FakeGitHub, fault: Fault | None) -> None:
+    clock = Clock()
+    pull = set_up_again(github_server, clock)
+    (ours,) = our_comments(github_server)
+    twin = replace(ours, id=ours.id - 1)
+    repository(github_server).comments[twin.id] = twin
+    if fault:
+        github_server.fault("DELETE", "/issues/comments/", fault)
+    done = run(github_server, pull, clock, second_findings(), number=2)
+    assert done.published.warnings == ()
+    assert run_told(ours) == "2"
+    assert our_comments(github_server) == ([ours] if fault in (None, CUT_AFTER_COMMIT) else [ours, twin])
+
+
+def test_a_twin_of_a_newer_run_is_left(github_server: FakeGitHub) -> None:
+    clock = Clock()
+    pull = set_up_again(github_server, clock)
+    (ours,) = our_comments(github_server)
+    twin = replace(ours, id=ours.id - 1, body=ours.body.replace("run=1.1", "run=9.1"))
+    repository(github_server).comments[twin.id] = twin
+    run(github_server, pull, clock, second_findings(), number=2)
+    assert [run_told(one) for one in our_comments(github_server)] == ["1", "9"]
+
+
+@pytest.mark.parametrize("secret", ["plain-secret-of-an-enterprise", "v1.0123456789abcdef"])
+def test_no_secret_is_said(github_server: FakeGitHub, tmp_path: Path, secret: str) -> None:
+    clock = Clock()
+    pull = set_up(github_server, clock)
+    github_server.fault("*", "/", Fault(403, f"Resource not accessible by {secret}\n::error::{secret}"))
+    summary = tmp_path / "summary.md"
+    wishes = Wishes(comment=CommentMode.ALWAYS, suggestions=True, summary=summary)
+    done = run(github_server, pull, clock, first_findings(), wishes=wishes, token=Token(secret))
+    told = "\n".join([*clock.said, *done.published.warnings, summary.read_text()])
+    assert done.published.warnings
+    assert secret not in told
