@@ -142,12 +142,26 @@ class Walk:
         """Deals with names and constants at once, which are most of what there is, and leaves the rest for later."""
         kind = type(node)
         if kind is ast.Name:
-            self.name(node, env, within)  # type: ignore[arg-type]
+            full = self.aliases.get(node.id)  # type: ignore[attr-defined]
+            if full is None:
+                env.refs.add(node.id)  # type: ignore[attr-defined]
+            else:
+                _refer(env.refs, full)
         elif kind is ast.Constant:
             if type(node.value) is str:  # type: ignore[attr-defined]
                 self.string(node, env.scope, within)  # type: ignore[arg-type]
         elif isinstance(node, ast.AST) and node._fields:
             self.stack.append((node, env, within))
+
+    def unary(self, node: ast.UnaryOp, env: _Env, within: Context) -> None:
+        self.inside(node.operand, env)
+
+    def formatted(self, node: ast.JoinedStr, env: _Env, within: Context) -> None:
+        for value in reversed(node.values):
+            self.inside(value, env)
+
+    def starred(self, node: ast.Starred | ast.FormattedValue, env: _Env, within: Context) -> None:
+        self.inside(node.value, env)
 
     def binary(self, node: ast.BinOp, env: _Env, within: Context) -> None:
         self.inside(node.right, env)
@@ -215,16 +229,17 @@ class Walk:
         """
         named = [*arguments.posonlyargs, *arguments.args]
         bare = len(named) - len(arguments.defaults)
-        pairs = [(arg, None) for arg in named[:bare] if every or "seed" in arg.arg]
-        return tuple(
-            param
-            for arg, default in (
-                *pairs,
-                *zip(named[bare:], arguments.defaults, strict=True),
-                *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-            )
-            if (param := self.param(arg, default, every)) is not None
-        )
+        pairs: list[tuple[ast.arg, ast.expr | None]] = [
+            (arg, None) for arg in named[:bare] if every or "seed" in arg.arg
+        ]
+        if arguments.defaults:
+            pairs += zip(named[bare:], arguments.defaults, strict=True)
+        if arguments.kwonlyargs:
+            pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if not pairs:
+            return ()
+        found = [self.param(arg, default, every) for arg, default in pairs]
+        return tuple(param for param in found if param is not None)
 
     def param(self, arg: ast.arg, default: ast.expr | None, every: bool) -> Param | None:
         seed = "seed" in arg.arg.lower()
@@ -398,14 +413,21 @@ class Walk:
     # Calls ---------------------------------------------------------------------------------------------------
 
     def call(self, node: ast.Call, env: _Env, within: Context) -> None:
-        func = node.func
-        name = dotted(func, self.aliases)
+        func, aliases = node.func, self.aliases
+        if type(func) is ast.Attribute and type(func.value) is ast.Name:
+            holder = func.value.id
+            name = f"{aliases.get(holder, holder)}.{func.attr}"
+        else:
+            name = dotted(func, aliases)
         last = ""
         if name:
             last, edge, keep, reads, held = called_name(name)
             if edge:
                 env.refs.add(name)
-            if (keep is Keep.ALWAYS or _wanted(keep, node, env.loops)) and len(self.calls) < MAX_RECORDS:
+            wanted = keep is Keep.ALWAYS or (
+                (keep is not Keep.BY_KEYWORD or node.keywords) and _wanted(keep, node, env.loops)
+            )
+            if wanted and len(self.calls) < MAX_RECORDS:
                 self.calls.append(self.record(node, name, env, within))
             if reads:
                 self.reads(node, name)
@@ -418,11 +440,16 @@ class Walk:
 
     def arguments(self, node: ast.Call, last: str, env: _Env, within: Context) -> None:
         """Takes up the arguments of a call whose name ends in `last`."""
+        aliases, refs = self.aliases, env.refs
         for word in reversed(node.keywords):
             value = word.value
             kind = type(value)
             if kind is ast.Name:
-                self.name(value, env, _OTHER)  # type: ignore[arg-type]
+                full = aliases.get(value.id)  # type: ignore[attr-defined]
+                if full is None:
+                    refs.add(value.id)  # type: ignore[attr-defined]
+                else:
+                    _refer(refs, full)
             elif kind is ast.Constant:
                 if type(value.value) is str:  # type: ignore[attr-defined]
                     self.string(value, env.scope, ("kwarg", (last, word.arg)))  # type: ignore[arg-type]
@@ -438,7 +465,11 @@ class Walk:
             index -= 1
             kind = type(value)
             if kind is ast.Name:
-                self.name(value, env, _OTHER)  # type: ignore[arg-type]
+                full = aliases.get(value.id)  # type: ignore[attr-defined]
+                if full is None:
+                    refs.add(value.id)  # type: ignore[attr-defined]
+                else:
+                    _refer(refs, full)
             elif kind is ast.Constant:
                 if type(value.value) is str:  # type: ignore[attr-defined]
                     self.string(value, env.scope, ("arg", (last, index)))  # type: ignore[arg-type]
@@ -660,8 +691,8 @@ def push_body(
     stack: list[tuple[ast.AST, _Env, Context]], body: Sequence[ast.stmt], env: _Env, within: Context = _OTHER
 ) -> None:
     """Pushes statements so that they are popped in source order: imports bind before their uses are met."""
-    for node in reversed(body):
-        stack.append((node, env, within))
+    if body:
+        stack += [(node, env, within) for node in reversed(body)]
 
 
 def _line(record: Call | Assign | Text) -> int:
@@ -707,6 +738,10 @@ _DISPATCH: dict[type, Any] = {
     ast.IfExp: Walk.conditional,
     ast.BoolOp: Walk.boolean,
     ast.BinOp: Walk.binary,
+    ast.UnaryOp: Walk.unary,
+    ast.JoinedStr: Walk.formatted,
+    ast.FormattedValue: Walk.starred,
+    ast.Starred: Walk.starred,
     ast.Compare: Walk.compare,
     ast.Return: Walk.return_,
     ast.Pass: Walk.skip,
