@@ -100,7 +100,7 @@ def counts_line(story: Story) -> str:
     """What there is besides the headline: new, fixed, known, and what could not be looked at; zeros of the last are left out."""
     summary, parts = story.report.summary, chapters(story)
     total = len(parts.blocking) + len(parts.new) + len(parts.known)
-    said = [f"{total} failing"]
+    said = ["1 finding" if total == 1 else f"{total} findings"]
     if summary.new is not None:
         said = [f"{summary.new} new", f"{summary.fixed or 0} fixed", f"{total - summary.new} known before"]
     if summary.not_checked:

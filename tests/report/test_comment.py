@@ -84,7 +84,7 @@ def test_the_score_tells_its_change() -> None:
 
 def test_the_counts() -> None:
     assert counts_line(stories.story()) == "1 new, 2 fixed, 3 known before, 1 not checked, 1 suppressed"
-    assert counts_line(stories.of([stories.finding(1, W, None)], compared=False)) == "1 failing"
+    assert counts_line(stories.of([stories.finding(1, W, None)], compared=False)) == "1 finding"
 
 
 def test_each_failing_finding_stands_in_one_chapter() -> None:
