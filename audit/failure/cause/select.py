@@ -83,7 +83,8 @@ def _job(scene: Scene, job: Job) -> JobCause:
 
 
 def _unseen(scene: Scene, job: Job) -> list[Candidate]:
-    """What a green job hides: tests that failed while the script went on, or a test run in which nothing ran."""
+    """What a green job hides: tests that failed while the script went on, a test run in which nothing ran,
+    a loss that is no number to the end."""
     found: list[Candidate] = []
     for step in job.steps:
         if step.teardown or step.tolerated:
@@ -92,7 +93,12 @@ def _unseen(scene: Scene, job: Job) -> list[Candidate]:
         last = view.sessions[-1] if view.sessions else None
         if last is not None and (last.failed or tests.ran_nothing(last)):
             found += [msgspec.structs.replace(candidate, sure=False) for candidate in tests.find(view)]
-    return found
+    trained = [
+        candidate
+        for candidate in training.find(scene, job, job.steps)
+        if candidate.outcome is Outcome.TERMINAL
+    ]
+    return found or [msgspec.structs.replace(candidate, sure=False) for candidate in trained]
 
 
 def _answer(
