@@ -11,15 +11,16 @@ from audit.failure.claims.model import Family, Quantity, Sentence, Statement
 from audit.failure.claims.quantities import quantities
 
 _HEDGE: Final = re.compile(
-    r"\b(?:should|would|could|might|may|expect\w*|hope\w*|aim\w*|plan(?:ned|s)? to|will|intend\w*|target(?:s|ed|ing)?|todo|tbd|not yet|perhaps"
-    r"|probably|likely|in theory|ideally|potentially|if |to be (?:done|measured|checked)|wip|untested|not (?:measured|tested|checked))\b",
+    r"\b(?:up to|should|would|could|might|may|expect\w*|hope\w*|aim\w*|plan(?:ned|s)? to|will|intend\w*|target(?:s|ed|ing)?|todo|tbd|not yet|perhaps"
+    r"|probably|likely|in theory|ideally|potentially|if |to be (?:done|measured|checked)|wip|untested"
+    r"|proposal|proposed|paper|see #|as in #|not (?:measured|tested|checked))\b",
     re.IGNORECASE,
 )
 _QUESTION: Final = re.compile(r"\?\s*$")
 
 _SPEED: Final = re.compile(
-    r"\b(?:throughput|faster|slower|speed[- ]?ups?|speeds? up|sped up|latency|tokens?/s(?:ec)?|tok/s|tokens? per second|samples?/s|it/s|steps?/s|step[- ]time"
-    r"|iteration[- ]time|time per (?:step|iteration)|wall[- ]?(?:clock|time)|runtime|training time|mfu|tflops|quicker|images/s|fps)\b",
+    r"\b(?:throughput|speed|faster|slower|speed[- ]?ups?|speeds? up|sped up|latency|tokens?/s(?:ec)?|tok/s|tokens? per second|samples?/s|it/s|steps?/s"
+    r"|step[- ]time|iteration[- ]time|time per (?:step|iteration)|wall[- ]?(?:clock|time)|runtime|training time|mfu|tflops|quicker|images/s|fps)\b",
     re.IGNORECASE,
 )
 _MEMORY: Final = re.compile(r"\b(?:memory|vram|mem|rss|oom|out[- ]of[- ]memory|footprint)\b", re.IGNORECASE)
@@ -42,8 +43,9 @@ _SCALE: Final = re.compile(
     r"\b(?:trained (?:on|for)|consum\w+|saw|seen|processed|tokens|steps|epochs|iterations|samples|parameters|params)\b",
     re.IGNORECASE,
 )
+_RAN: Final = re.compile(r"\b(?:trained|ran|run|training ran) (?:for )?(?:the )?(?:full )?\d", re.IGNORECASE)
 _SPREAD: Final = re.compile(
-    r"\b(?:spread|standard deviation|std|variance|varies|vary|variation|seed[- ]to[- ]seed|run[- ]to[- ]run|deviation|within noise)\b",
+    r"\b(?:spread|standard deviation|std|variance|varies|vary|variation|seed[- ]to[- ]seed|run[- ]to[- ]run|deviation)\b",
     re.IGNORECASE,
 )
 _REGRESSION: Final = re.compile(
@@ -110,7 +112,7 @@ def _families(text: str, numbers: list[Quantity]) -> list[Family]:
         return [*found, Family.SPREAD]
     if _DETERMINISM.search(text):
         found.append(Family.DETERMINISM)
-    if _SPEED.search(text) and (
+    if _is_speed(text) and (
         numbers or _BETTER.search(text) or _WORSE.search(text) or _REGRESSION.search(text)
     ):
         found.append(Family.SPEED)
@@ -124,6 +126,8 @@ def _families(text: str, numbers: list[Quantity]) -> list[Family]:
         units & {"tokens", "token"} and Family.SPEED not in found
     ):
         found.append(Family.SCALE)
+    if units & {"steps", "step", "iterations"} and not found and _RAN.search(text):
+        found.append(Family.SCALE)
     if _STABILITY.search(text) and Family.COMPLETION not in found:
         found.append(Family.STABILITY)
     if (
@@ -136,6 +140,15 @@ def _families(text: str, numbers: list[Quantity]) -> list[Family]:
     if not found and _REGRESSION.search(text) and re.search(r"\bregress|degrad", text, re.IGNORECASE):
         found.append(Family.REGRESSION)
     return found
+
+
+_PACE: Final = ("faster", "slower", "quicker")
+
+
+def _is_speed(text: str) -> bool:
+    """Whether a sentence is about how fast something runs: "the loss falls faster" is not."""
+    words = {match[0].lower() for match in _SPEED.finditer(text)}
+    return bool(words) and not (words <= set(_PACE) and _QUALITY.search(text))
 
 
 def _says_how_much(text: str, numbers: list[Quantity]) -> bool:

@@ -1,13 +1,15 @@
 """Claims about what a model reached: losses, scores, their changes, and that nothing got worse."""
 
 import math
+import re
 from itertools import pairwise
+from statistics import fmean
 from typing import Final
 
 from audit.documents.verdict import Fact
 from audit.failure.claims.model import Quantity, Statement
 from audit.failure.claims.result import Result, agrees, fact, shown, unknown, verdict
-from audit.failure.claims.runs import Ends, Runs, ends, kinds_of, of_point, series_for
+from audit.failure.claims.runs import Ends, Runs, ends, kinds_of, last_points, of_point, series_for
 from audit.failure.facts.formulas import deviation, finite
 from audit.failure.facts.histories import History, last_finite
 from audit.failure.facts.metrics import Meaning, meaning, slug
@@ -24,7 +26,9 @@ def check_quality(statement: Statement, runs: Runs) -> Result:
     if statement.new is not None and statement.old is not None:
         return _pair(statement, runs, statement.new, statement.old)
     if _compares(statement):
-        return _change(statement, runs)
+        text = statement.sentence.text.lower()
+        plain_loss = statement.metric in ("loss", "losses") and not statement.quantities
+        return check_regression(runs) if plain_loss and _neutral(text) else _change(statement, runs)
     return _value(statement, runs)
 
 
@@ -45,7 +49,7 @@ def _both(statement: Statement, runs: Runs) -> tuple[Series, Series, Ends] | Res
     old = series_for(statement.metric, runs.baseline, *kinds)
     if new is None or old is None:
         return unknown(f"the runs given have no series for {statement.metric or 'the metric'}")
-    found = ends(new, old)
+    found = ends(new, old, _step(statement))
     if found is None:
         return unknown(f'both runs have no common step of "{new.name}"')
     return new, old, found
@@ -67,6 +71,15 @@ def _pair(statement: Statement, runs: Runs, new: Quantity, old: Quantity) -> Res
     last_new, last_old = at.new.value, at.old.value
     scale_new, scale_old = _scale(new, last_new), _scale(old, last_old)
     as_last = agrees(new, last_new, scale=scale_new) and agrees(old, last_old, scale=scale_old)
+    named = _step(statement) == at.new_common.step
+    if named:
+        a_value, b_value = at.new_common.value, at.old_common.value
+        holds = agrees(new, a_value, scale=_scale(new, a_value)) and agrees(
+            old, b_value, scale=_scale(old, b_value)
+        )
+        return verdict(
+            holds, f"at step {at.new_common.step}: {shown(a_value)} and {shown(b_value)} before", facts
+        )
     if at.same_end:
         told = f"at step {at.new.step}: {shown(last_new)} and {shown(last_old)} before"
         return verdict(as_last, told, facts)
@@ -158,7 +171,17 @@ def _amount(
         readings = [absolute * 100, absolute]
     else:
         readings = [relative * 100, absolute * 100]
-    return verdict(any(agrees(claimed, r) for r in readings), told, facts)
+    if any(agrees(claimed, r) for r in readings):
+        return verdict(True, told, facts)
+    better = -1 if lower_is_better else 1
+    if (
+        amount.unit in ("%", "pp")
+        and sign == better
+        and not amount.relation
+        and readings[0] * better > abs(amount.value)
+    ):
+        return verdict(True, f"{told}: more than is stated", facts)
+    return verdict(False, told, facts)
 
 
 def _sign(statement: Statement, lower_is_better: bool) -> int:
@@ -217,6 +240,8 @@ def _scatter(series: Series) -> float:
 def _value(statement: Statement, runs: Runs) -> Result:
     """ "reaches 0.93 accuracy": the last value of the run in question, the best one where the text says so."""
     run = runs.judged
+    if run is None and runs.seeds:
+        return _of_seeds(statement, runs)
     quantity = next((q for q in statement.quantities if q.unit in ("", "%", "pp")), None)
     if run is None or quantity is None:
         return unknown(
@@ -229,6 +254,17 @@ def _value(statement: Statement, runs: Runs) -> Result:
     lower_is_better = meaning(series.name) is not Meaning.QUALITY
     values = finite(series.values)
     best = min(values) if lower_is_better else max(values)
+    step = _step(statement)
+    there = next((p for p in series.settled() if p.step == step), None) if step is not None else None
+    if there is not None and quantity.unit != "steps":
+        at_step = f"{series.name} at step {there.step}: {shown(there.value)}"
+        made = fact(
+            f"{slug(series.name)}_at_step",
+            there.value,
+            f"value at step {there.step}",
+            of_point(series, there),
+        )
+        return verdict(agrees(quantity, there.value, scale=_scale(quantity, there.value)), at_step, [made])
     wants_best = "best" in statement.sentence.text.lower() or "peak" in statement.sentence.text.lower()
     computed = best if wants_best else point.value
     scale = _scale(quantity, computed)
@@ -243,6 +279,41 @@ def _value(statement: Statement, runs: Runs) -> Result:
     if not wants_best and agrees(quantity, best, scale=scale):
         return verdict(False, f"{told}: the stated value is the best one, not the last", facts)
     return verdict(False, told, facts)
+
+
+def _of_seeds(statement: Statement, runs: Runs) -> Result:
+    """A value of repeated runs is their mean; the best of them has to be called so."""
+    quantity = next((q for q in statement.quantities if q.unit in ("", "%")), None)
+    found = last_points(runs.all, statement.metric, *kinds_of(statement.metric))
+    if quantity is None or len(found) < 2:
+        return unknown("the runs given do not have the metric")
+    values = [p.value for _, _, p in found]
+    name = found[0][1].name
+    best = max(values) if meaning(name) is Meaning.QUALITY else min(values)
+    mean = fmean(values)
+    inputs = [of_point(s, p) for _, s, p in found[:20]]
+    facts = [fact(f"mean_{slug(name)}", mean, "mean of the last values of all runs", *inputs),
+             fact(f"best_{slug(name)}", best, "best last value of all runs", *inputs)]  # fmt: skip
+    told = f"{name} over {len(values)} runs: mean {shown(mean)}, best {shown(best)}"
+    if "best" in statement.sentence.text.lower():
+        return verdict(agrees(quantity, best, scale=_scale(quantity, best)), told, facts)
+    if agrees(quantity, mean, scale=_scale(quantity, mean)):
+        return verdict(True, told, facts)
+    if agrees(quantity, best, scale=_scale(quantity, best)):
+        told += "; the stated value is that of the best run alone"
+    return verdict(False, told, facts)
+
+
+_AT_STEP: Final = re.compile(
+    r"\b(?:at|after|by) (?:step|iteration|iter) (?P<a>\d{1,9})\b|\b(?:at|after) (?P<b>\d{1,9}) (?:steps|iterations|iters)\b",
+    re.IGNORECASE,
+)
+
+
+def _step(statement: Statement) -> int | None:
+    """The step that a sentence names: "at step 150", "after 240 steps"."""
+    found = _AT_STEP.search(statement.sentence.text)
+    return int(found["a"] or found["b"]) if found else None
 
 
 def check_regression(runs: Runs) -> Result:

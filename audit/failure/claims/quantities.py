@@ -26,7 +26,7 @@ _UNITS: Final = (
     r"|tokens?\b|steps?\b|iterations?\b|iters?\b|epochs?\b|seeds?\b|runs?\b|samples?\b|params?\b|parameters\b|tests?\b|GPUs?\b"
 )
 _QUANTITY: Final = re.compile(
-    rf"(?P<relation><=|>=|[<>≤≥~≈±∼])?\s{{0,2}}(?P<sign>[+\-−–])?(?<![\w.])(?P<number>\d{{1,15}}(?:,\d{{3}}){{0,5}}(?:\.\d{{1,20}})?(?:[eE][-+]?\d{{1,3}})?)"
+    rf"(?P<relation>(?<![-=])(?:<=|>=|[<>≤≥~≈±∼]))?\s{{0,2}}(?P<sign>[+\-−–])?(?<![\w.])(?P<number>\d{{1,15}}(?:,\d{{3}}){{0,5}}(?:\.\d{{1,20}})?(?:[eE][-+]?\d{{1,3}})?)"
     rf"(?P<multiple>[kKMBGT](?![A-Za-z]))?\s{{0,2}}(?P<unit>{_UNITS})?"
 )
 _RANGE: Final = re.compile(r"\d\s?[–-]\s?$")

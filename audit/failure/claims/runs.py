@@ -96,8 +96,8 @@ class Ends(msgspec.Struct, frozen=True):
     same_end: bool
 
 
-def ends(new: Series, old: Series) -> Ends | None:
-    """None where a run has no finite value or the runs share no step."""
+def ends(new: Series, old: Series, at: int | None = None) -> Ends | None:
+    """None where a run has no finite value or the runs share no step. `at`: the step that a text names, where both have it."""
     last_new, last_old = last_finite(new), last_finite(old)
     if last_new is None or last_old is None:
         return None
@@ -105,7 +105,7 @@ def ends(new: Series, old: Series) -> Ends | None:
     common = [s for s in a if s in b and math.isfinite(a[s].value) and math.isfinite(b[s].value)]
     if not common:
         return None
-    step = max(common)
+    step = at if at in common else max(common)
     return Ends(last_new, last_old, a[step], b[step], last_new.step == last_old.step == step)
 
 

@@ -74,6 +74,8 @@ def check_speed(statement: Statement, runs: Runs) -> Result:
         return verdict(held, told, facts)
     if any(agrees(claimed, steady, noise) for claimed in ratios):
         return verdict(True, told, facts)
+    if all(1 < claimed.value < steady and not claimed.relation for claimed in ratios):
+        return verdict(True, f"{told}: more than is stated", facts)
     whole = speed_ratio(new, old, whole=True)
     if whole is not None and any(agrees(claimed, whole, whole * CLOCK) for claimed in ratios):
         told += f"; the stated ratio comes out only with the warm-up included ({shown(whole)}x)"
@@ -84,7 +86,17 @@ def _neutral(statement: Statement) -> bool:
     text = statement.sentence.text.lower()
     return any(
         w in text
-        for w in ("within", "no slow", "unchanged", "overhead", "not slower", "neutral", "match", "same")
+        for w in (
+            "within",
+            "no slow",
+            "unaffected",
+            "unchanged",
+            "overhead",
+            "not slower",
+            "neutral",
+            "match",
+            "same",
+        )
     )
 
 
@@ -120,7 +132,10 @@ def _of_percent(q: Quantity, text: str) -> list[Quantity]:
     if about_time:
         factor = 1 - share if less else 1 + share
         return [_as(q, 1 / factor, half / factor**2, relation="")] if factor > 0 else []
-    return [_as(q, 1 - share if less and "faster" not in text else 1 + share, half)]
+    if less and "faster" not in text:  # "at most 5 % slower" is at least 0.95 times as fast
+        flipped = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(q.relation, q.relation)
+        return [_as(q, 1 - share, half, flipped)]
+    return [_as(q, 1 + share, half)]
 
 
 def _as(q: Quantity, value: float, half: float, relation: str | None = None) -> Quantity:
@@ -183,48 +198,68 @@ _BYTES: Final = {"GiB": 2.0**30, "GB": 1e9, "MiB": 2.0**20, "MB": 1e6, "KiB": 10
 
 def check_memory(statement: Statement, runs: Runs) -> Result:
     """A statement about peak memory: the largest recorded value."""
-    judged = runs.judged
-    new = _peak(runs.candidate or judged)
+    new = _peak(runs.candidate or runs.judged)
     if new is None:
         return unknown("the runs given record no memory")
     amount = next((q for q in statement.quantities if q.unit in ("%", "x")), None)
     absolute = next((q for q in statement.quantities if q.unit in _BYTES), None)
-    if amount is None and absolute is not None:
-        scale = _unit_of(new[1].name)
-        if scale is None:
-            return unknown(f'the unit of "{new[1].name}" is not told')
-        facts = [fact("peak_memory", new[0], f'largest "{new[1].name}"', new[1])]
-        return verdict(
-            agrees(absolute, new[0] * scale / _BYTES[absolute.unit]),
-            f"peak {shown(new[0])} ({new[1].name})",
-            facts,
-        )
+    if absolute is not None and (statement.new is None or amount is None):
+        return _bytes(statement, absolute, new, _peak(runs.baseline))
     old = _peak(runs.baseline)
     if old is None or not old[0]:
         return unknown(_no_pair(runs) if runs.baseline is None else "the baseline records no memory")
     ratio = new[0] / old[0]
-    facts = [
-        fact("peak_memory_ratio", ratio, "largest recorded memory, candidate over baseline", new[1], old[1])
-    ]
+    what = "largest recorded memory, candidate over baseline"
+    facts = [fact("peak_memory_ratio", ratio, what, new[1], old[1])]
     told = f"peak memory {shown(ratio)} times the baseline's"
-    less = statement.direction < 0 or (amount is not None and amount.value < 0)
+    less = _is_less(statement) or (amount is not None and amount.value < 0)
     if amount is None:
-        return (
-            verdict(ratio < 1 if less else ratio > 1, told, facts)
-            if statement.direction
-            else unknown(told, facts)
-        )
+        holds = ratio < 1 if less else ratio > 1
+        return verdict(holds, told, facts) if statement.direction else unknown(told, facts)
     if amount.unit == "x":
         return verdict(agrees(amount, 1 / ratio if less else ratio), told, facts)
-    claimed = Quantity(
-        1 + math.copysign(abs(amount.value) / 100, -1 if less else 1),
-        "x",
-        amount.half / 100,
-        "",
-        amount.start,
-        amount.end,
+    value = 1 + math.copysign(abs(amount.value) / 100, -1 if less else 1)
+    claimed = Quantity(value, "x", amount.half / 100, "", amount.start, amount.end)
+    return verdict(agrees(claimed, ratio) or (less and ratio < value), told, facts)
+
+
+def _is_less(statement: Statement) -> bool:
+    text = statement.sentence.text.lower()
+    return statement.direction < 0 or any(word in text for word in _LESS)
+
+
+def _bytes(
+    statement: Statement, stated: Quantity, new: tuple[float, FactInput], old: tuple[float, FactInput] | None
+) -> Result:
+    """ "30 GB", "from 40 GB to 30 GB", "10 GB less"."""
+    scale = _unit_of(new[1].name)
+    if scale is None:
+        return unknown(f'the unit of "{new[1].name}" is not told')
+    facts = [fact("peak_memory", new[0], f'largest "{new[1].name}"', new[1])]
+    told = f"peak {shown(new[0])} ({new[1].name})"
+    difference = (
+        statement.new is None and (_is_less(statement) or statement.direction > 0) and not stated.relation
     )
-    return verdict(agrees(claimed, ratio), told, facts)
+    if (statement.new is not None or difference) and old is None:
+        return unknown(f"{told}; the baseline's is not recorded", facts)
+    if old is not None:
+        facts.append(fact("peak_memory_baseline", old[0], f'largest "{old[1].name}"', old[1]))
+    if statement.new is not None and statement.old is not None and old is not None:
+        sides = ((statement.new, new[0]), (statement.old, old[0]))
+        return verdict(
+            all(_says(q, value * scale) for q, value in sides), f"{told}, {shown(old[0])} before", facts
+        )
+    if difference and old is not None:
+        return verdict(_says(stated, abs(old[0] - new[0]) * scale), f"{told}, {shown(old[0])} before", facts)
+    return verdict(_says(stated, new[0] * scale), told, facts)
+
+
+def _says(stated: Quantity, value: float) -> bool:
+    """Whether a number of bytes is what a text states; GB is read as 10**9 and, as many print it, as 2**30 bytes."""
+    units = {_BYTES.get(stated.unit, 1e9), _BYTES.get(stated.unit.replace("B", "iB"), 1e9)}
+    return any(agrees(stated, value / unit) for unit in units) or any(
+        agrees(stated, value / u) for u in (1e9,) if not stated.unit
+    )
 
 
 def _peak(run: History | None) -> tuple[float, FactInput] | None:

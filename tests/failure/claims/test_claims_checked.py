@@ -329,3 +329,50 @@ def test_any_text_is_checked(text: str) -> None:
 def test_long_texts_cost_little(text: str) -> None:
     sentences(text)
     check(text, Telemetry())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Final loss 0.075", "contradicted"),  # that of the best of three
+        ("The best seed reaches a final loss of 0.050", "supported"),
+        ("Final loss 0.060", "supported"),
+        ("Final loss 0.050", "contradicted"),
+    ],
+)
+def test_the_best_of_several_seeds_has_to_be_called_so(text: str, expected: str) -> None:
+    assert status(text, seeds(50, 50, 50)) == expected
+
+
+def test_a_step_that_the_text_names() -> None:
+    files = {"run.jsonl": run(100, loss=lambda i: 2.0 - i / 100)}
+    assert status("loss of 1.50 at step 50", files) == "supported"
+    assert status("loss of 1.00 at step 50", files) == "contradicted"
+    pair = {
+        "main.jsonl": run(100, loss=lambda i: 2.0),
+        "pr.jsonl": run(100, loss=lambda i: 1.0 if i == 50 else 2.0),
+    }
+    assert status("loss 1.0 instead of 2.0 at step 50", pair) == "supported"
+    assert status("loss 1.0 instead of 2.0", pair) == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Peak memory goes from 40 GB to 30 GB", "supported"),
+        ("Peak memory goes from 40 GB to 20 GB", "contradicted"),
+        ("peak memory reduced by 25%", "supported"),
+        ("peak memory reduced by 50%", "contradicted"),
+        ("memory usage is 10 GB lower", "supported"),
+        ("memory stays below 35 GB", "supported"),
+        ("Uses 2x less memory", "contradicted"),
+    ],
+)
+def test_memory(text: str, expected: str) -> None:
+    files = {"main.jsonl": run(30, gpu_mem_gb=lambda i: 40.0), "pr.jsonl": run(30, gpu_mem_gb=lambda i: 30.0)}
+    assert status(text, files) == expected
+
+
+def test_more_than_is_stated_is_no_contradiction() -> None:
+    assert status("Throughput is 20 % higher", speeds(1000, 1400)) == "supported"
+    assert outcomes("up to 2x faster", speeds(1000, 1100)) == []
