@@ -18,6 +18,7 @@ from audit.failure.cause import (
     signatures,
     tests,
     training,
+    unseen,
     words,
 )
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
@@ -59,10 +60,10 @@ def _job(scene: Scene, job: Job) -> JobCause:
     suspects = scene.suspects(job)
     recovered = _recovered(scene, job)
     if not suspects and job.conclusion is Conclusion.SUCCESS:
-        unseen = _unseen(scene, job)
-        if unseen:
+        hidden = unseen.find(scene, job)
+        if hidden:
             return JobCause(
-                job, State.FAILED, unseen[0].step, unseen[0], tuple(unseen[1:]), recovered=recovered
+                job, State.FAILED, hidden[0].step, hidden[0], tuple(hidden[1:]), recovered=recovered
             )
         return JobCause(job, State.PASSED, None, None, recovered=recovered)
     if not suspects:
@@ -80,25 +81,6 @@ def _job(scene: Scene, job: Job) -> JobCause:
             return JobCause(job, _ended(scene, job, suspects), None, None, recovered=recovered)
         answers.append((live[0].step if live else suspects[-1], live, rest))
     return _answer(job, answers, recovered)
-
-
-def _unseen(scene: Scene, job: Job) -> list[Candidate]:
-    """What a green job hides: tests that failed while the script went on, a test run in which nothing ran,
-    a loss that is no number to the end."""
-    found: list[Candidate] = []
-    for step in job.steps:
-        if step.teardown or step.tolerated:
-            continue
-        view = scene.view(step)
-        last = view.sessions[-1] if view.sessions else None
-        if last is not None and (last.failed or tests.ran_nothing(last)):
-            found += [msgspec.structs.replace(candidate, sure=False) for candidate in tests.find(view)]
-    trained = [
-        candidate
-        for candidate in training.find(scene, job, job.steps)
-        if candidate.outcome is Outcome.TERMINAL
-    ]
-    return found or [msgspec.structs.replace(candidate, sure=False) for candidate in trained]
 
 
 def _answer(

@@ -1,0 +1,61 @@
+"""What a green job hides: checks that failed while the script went on, checks that looked at nothing, a loss that is no number to the end."""
+
+import re
+
+import msgspec
+
+from audit.documents.verdict import Category
+from audit.failure.cause import tests, training
+from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
+from audit.failure.cause.scene import Scene, StepView
+from audit.failure.model import Kind
+from audit.failure.structure.steps import Job
+
+_NOTHING = re.compile(
+    r"\b(?:0|no|zero) (?:\w+ ){0,2}(?:metrics?|values?|comparisons?|checks?|baselines?|golden values|benchmarks?|reference values|test "
+    r"cases) (?:were |was |to be |are )?"
+    r"(?:compared|checked|found|to compare|evaluated|ran|run|matched|available|selected)\b|"
+    r"nothing to (?:compare|check)\b|\bskipp(?:ed|ing) (?:the )?(?:golden|comparison|baseline|regression|benchmark|accuracy|"
+    r"quality)[ -]?(?:check|comparison|gate|test)?\b|"
+    r"\b(?:compared|checked) 0 (?:of \d+ )?\w+",
+    re.IGNORECASE,
+)
+
+
+def find(scene: Scene, job: Job) -> list[Candidate]:
+    """In a job that ended well; none of it is sure, for somebody may have meant it so."""
+    found: list[Candidate] = []
+    for step in job.steps:
+        if step.teardown or step.tolerated:
+            continue
+        view = scene.view(step)
+        last = view.sessions[-1] if view.sessions else None
+        if last is not None and (last.failed or tests.ran_nothing(last)):
+            found += tests.find(view)
+        found += _looked_at_nothing(view)
+    found += [
+        candidate
+        for candidate in training.find(scene, job, job.steps)
+        if candidate.outcome is Outcome.TERMINAL
+    ]
+    return [msgspec.structs.replace(candidate, sure=False) for candidate in found]
+
+
+def _looked_at_nothing(view: StepView) -> list[Candidate]:
+    """The line by which a check says that it compared nothing."""
+    for line in view.step.lines:
+        if line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.TEST_ID} or not _NOTHING.search(line.text[:600]):
+            continue
+        return [
+            Candidate(
+                line,
+                "gate_did_not_run",
+                Category.METRIC_POLICY,
+                Strength.NAMED,
+                Origin.GATE,
+                view.step,
+                failing=(view.step.name or view.step.command,),
+                why="The check compared nothing, so its success says nothing.",
+            )
+        ]
+    return []
