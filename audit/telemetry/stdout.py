@@ -47,14 +47,14 @@ _NOBODY = frozenset(
      "host", "thread", "version", "python", "torch", "exit code", "code", "job", "attempt", "eta")
 )  # fmt: skip
 _METRIC = re.compile(
-    r"loss|acc|ppl|perplex|grad|norm|(?<![a-z])lr(?![a-z])|learning|through|tok|sampl|reward|return|score|bleu|rouge|mfu|flop"
+    r"loss|acc|ppl|perplex|grad|norm|(?<![a-z])lr(?![a-z])|learning|through|tok|sampl|rew(?:ard|_mean)|fps|return|score|bleu|rouge|mfu|flop"
     r"|it/s|s/it|/step|img/s|req/s|images/s|steps/s|auc|(?<![a-z])f1(?![a-z])|error|rate|(?<![a-z])map(?![a-z])|iou|latency|ttft|tpot|itl|entropy|(?<![a-z])kl(?![a-z])|bpb|bits|nll|(?<![a-z])mem(ory)?(?![a-z])"
     r"|(?<![a-z])(elapsed|iter|step|batch|data)?[ _]?time(?![a-z])|(?<![a-z])(mse|mae|rmse|wer|cer|elbo|fid)(?![a-z])"
 )
 """Tried on lower case: ignoring case would cost several times as much."""
 _HINTS = (
     "loss", "acc", "ppl", "perplex", "grad", "norm", " lr", "/lr", "_lr", "-lr", "'lr", '"lr', "|lr", ",lr", "(lr", "learning", "through",
-    "tok", "sampl", "reward", "return", "score", "bleu", "rouge", "mfu", "flop", "it/s", "/step", "s/it", "img/s", "req/s", "images/s", "steps/s",
+    "tok", "sampl", "rew", "fps", "return", "score", "bleu", "rouge", "mfu", "flop", "it/s", "/step", "s/it", "img/s", "req/s", "images/s", "steps/s",
     "auc", "f1", "error", "rate", "map", "iou", "latency",
     "ttft", "tpot", "itl", "entropy", "kl", "bpb", "bits", "nll", "mem", "time", "mse", "mae", "wer", "cer", "elbo", "fid",
 )  # fmt: skip

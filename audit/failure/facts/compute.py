@@ -125,6 +125,7 @@ def compute(
             results.margins(telemetry, runs, told, known),
             results.against_earlier_runs(telemetry, runs),
             results.single(telemetry),
+            results.benchmarks(telemetry),
         ),
         "recorded": noise.recorded_errors(telemetry),
         "tests": chain(
@@ -179,6 +180,7 @@ def _health(runs: Sequence[History], repo: Snapshot | None, reading: Reading | N
     for run in _shown(runs) or _first_of_ranks(runs):
         yield from health.counted(run)
         yield from health.dead(run)
+        yield from health.broken(run)
         yield from health.unsteady(run)
 
 

@@ -21,6 +21,7 @@ _RANK = re.compile(r"\[[Rr]ank ?(\d{1,6})\]")
 
 def facts(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
     """Of NCCL's watchdog: its timeout, the ranks it spoke for, the sequence numbers, and the time since the cause."""
+    yield from _first_observed(lines)
     found = [
         line
         for line in lines
@@ -75,6 +76,31 @@ def facts(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
                 "time of the first timeout - time of the cause",
                 inputs,
                 unit="s",
+            )
+
+
+_REPORTED = re.compile(r"\s*(rank|exitcode)\s*: (-?\d{1,6})\b")
+_REPORT_LINES = 10
+
+
+def _first_observed(lines: Sequence[Line]) -> Iterator[Fact]:
+    """The rank and exit code that torchrun's report names as observed first: a pointer to where to look, no cause."""
+    start = next(
+        (n for n, line in enumerate(lines) if "Root Cause (first observed failure)" in line.text), None
+    )
+    if start is None:
+        return
+    told: set[str] = set()
+    for line in lines[start + 1 : start + 1 + _REPORT_LINES]:
+        found = _REPORTED.match(line.text)
+        if found is not None and found[1] not in told:
+            told.add(found[1])
+            name = "first_observed_rank" if found[1] == "rank" else "first_observed_exit_code"
+            yield fact(
+                name,
+                int(found[2]),
+                f"{found[1]} in the launcher's report",
+                [FactInput(found[1], int(found[2]), _place(line))],
             )
 
 

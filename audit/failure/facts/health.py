@@ -2,7 +2,9 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 from audit.documents.verdict import Fact
 from audit.failure.facts.formulas import diverged_from, spikes
@@ -134,6 +136,42 @@ def dead(history: History) -> Iterator[Fact]:
         f'first step from which "{loss.name}" is exactly 0',
         [of_point(loss, points[zeros])],
     )
+
+
+def broken(history: History) -> Iterator[Fact]:
+    """Whether the loss was written in several pieces (a resumed run), repeats steps, or lacks some of its regular ones."""
+    loss = history.main_loss()
+    if loss is None or loss.axis == "row" or loss.sampled or len(loss) < _MIN_STEPS:
+        return
+    steps = sorted(set(loss.steps))
+    if len(loss.segments) > 1:
+        yield fact(
+            named("segments", history),
+            len(loss.segments),
+            "pieces of the history: the steps go back, or another file begins",
+            [of_series(loss)],
+        )
+        yield fact(
+            named("repeated_steps", history),
+            len(loss) - len(steps),
+            "values of steps that were written before",
+            [of_series(loss)],
+        )
+    strides = Counter(b - a for a, b in pairwise(steps))
+    stride, count = strides.most_common(1)[0]
+    missing = sum((gap // stride - 1) * times for gap, times in strides.items() if gap % stride == 0)
+    if missing and count >= _REGULAR * (len(steps) - 1):
+        yield fact(
+            named("missing_steps", history),
+            missing,
+            f"steps at a distance of {stride} that have no value",
+            [of_series(loss)],
+        )
+
+
+_MIN_STEPS = 10
+_REGULAR = 0.8
+"""Share of the distances between steps that must be the usual one for a larger one to count as a hole."""
 
 
 def unsteady(history: History) -> Iterator[Fact]:

@@ -32,7 +32,8 @@ _ERRORS = re.compile(
     r"\b(?:ppl|perplexity|wer|cer|mse|mae|rmse|fid|bpb|bits per byte|nll|error rate|err|error|elbo)\b"
 )
 _TIME = re.compile(
-    r"\b(?:(?:iter\w{0,6}|step|batch|forward|backward|elapsed) time\b|time per (?:iteration|step|batch)|elapsed time|ms step|s it|ms it|time ms|time s)"
+    r"\b(?:(?:iter\w{0,6}|step|batch|forward|backward|elapsed) time\b|time per (?:iteration|step|batch)|elapsed time"
+    r"|latency|ttft|tpot|itl|e2el|ms step|s it|ms it|time ms|time s)"
 )
 _THROUGHPUT = re.compile(
     r"\b(?:throughput|tokens? (?:per )?s(?:ec\w{0,4})?|tok s|toks s|tps|tgs|wps|it s|iter s|steps? (?:per )?s(?:ec\w{0,4})?"

@@ -11,11 +11,14 @@ from audit.failure.facts.histories import History, is_record_of_runs, last_finit
 from audit.failure.facts.make import fact, of_point, of_series
 from audit.failure.facts.metrics import Meaning, meaning, plain, slug
 from audit.failure.facts.settings import Setting, Settings
-from audit.telemetry.model import Run, Series, Telemetry
+from audit.telemetry.model import Format, Run, Series, Table, Telemetry
 
 _TELLING = (
     Meaning.QUALITY, Meaning.VALIDATION_LOSS, Meaning.LOSS, Meaning.ERROR, Meaning.THROUGHPUT, Meaning.STEP_TIME, Meaning.MEMORY
 )  # fmt: skip
+_WITH_SERIES = (Format.WANDB, Format.HF_TRAINER, Format.MLLOG, Format.STDOUT)
+"""Whose summary is the end of series that are there too."""
+
 _MOST = 6
 _MOST_COMPARED = 4
 
@@ -38,8 +41,7 @@ def single(telemetry: Telemetry) -> Iterator[Fact]:
 
 
 def _without_series(telemetry: Telemetry) -> list[Run]:
-    with_series = {series.source for series in telemetry.series}
-    return [run for run in telemetry.runs if run.summary and run.source not in with_series]
+    return [run for run in telemetry.runs if run.summary and run.format not in _WITH_SERIES]
 
 
 def _telling(run: Run) -> list[str]:
@@ -79,6 +81,46 @@ def _compared(new: Run, old: Run) -> Iterator[Fact]:
             yield fact(f"{slug(key)}_relative_change", change - 1, "candidate / baseline - 1", inputs)
             yield fact(f"{slug(key)}_ratio", change, "candidate / baseline", inputs)
         yield fact(f"{slug(key)}_delta", a - b, "candidate - baseline", inputs)
+
+
+_BENCHMARK_NAMES = ("fullname", "name", "benchmark")
+_BENCHMARK_VALUES = ("stats.median", "stats.mean", "real_time", "cpu_time", "median", "mean", "time")
+
+
+def benchmarks(telemetry: Telemetry) -> Iterator[Fact]:
+    """Of two tables of named benchmarks, by whose file names the baseline is known: the ratios that are farthest from 1."""
+    found = [(table, rows) for table in telemetry.tables if (rows := _named_values(table))]
+    if len(found) != 2:
+        return
+    parts = [part(table.source) for table, _ in found]
+    if parts.count("baseline") != 1 and parts.count("candidate") != 1:
+        return
+    base = parts.index("baseline") if parts.count("baseline") == 1 else 1 - parts.index("candidate")
+    (_, old), (_, new) = found[base], found[1 - base]
+    ratios = [
+        (change, name)
+        for name in new
+        if name in old and (change := ratio(new[name][0], old[name][0])) is not None
+    ]
+    for change, name in sorted(ratios, key=lambda item: -abs(math.log(item[0])) if item[0] > 0 else 0)[
+        :_MOST_COMPARED
+    ]:
+        inputs = [FactInput("candidate", *new[name]), FactInput("baseline", *old[name])]
+        yield fact(f"{name[:80]}_ratio", change, "candidate / baseline", inputs)
+
+
+def _named_values(table: Table) -> dict[str, tuple[float, str]]:
+    """Value and place by benchmark name, empty for a table of something else."""
+    name = next((column for column in _BENCHMARK_NAMES if column in table.columns), None)
+    held = next((column for column in _BENCHMARK_VALUES if column in table.columns), None)
+    if name is None or held is None:
+        return {}
+    pairs = zip(table.column(name), table.column(held), strict=True)
+    return {
+        str(key): (float(value), f"{table.source} {key}"[:200])
+        for key, value in pairs
+        if isinstance(value, int | float) and isinstance(key, str)
+    }
 
 
 def against_earlier_runs(telemetry: Telemetry, runs: Sequence[History]) -> Iterator[Fact]:

@@ -119,6 +119,16 @@ def test_a_loss_that_is_exactly_zero_to_its_end() -> None:
     assert "loss_zero_since_step" not in values(compute(telemetry({"r": {"loss": [0.0, 0.0, 0.0]}})))
 
 
+def test_a_resumed_run_and_steps_that_are_missing() -> None:
+    collector = Collector(Format.JSONL)
+    for step in [*range(10, 110, 10), *range(80, 200, 10), *range(240, 300, 10)]:
+        collector.add("loss", step, 100 / step, run="r", source="r.jsonl")
+    told = values(compute(Telemetry(series=collector.series())))
+    assert (told["segments"], told["repeated_steps"], told["missing_steps"]) == (2, 3, 4)
+    whole = values(compute(telemetry({"r": {"loss": [10.0 / n for n in range(1, 40)]}})))
+    assert not {"segments", "repeated_steps", "missing_steps"} & set(whole)
+
+
 def test_a_sound_loss_has_no_onset() -> None:
     told = values(compute(telemetry({"r": {"loss": [3.0, 2.0, 1.5], "val_loss": [3.5, 2.5, 2.75]}})))
     assert "first_nonfinite_step" not in told
@@ -447,6 +457,34 @@ def test_single_results_of_two_runs() -> None:
     assert (told["accuracy [baseline/results]"], told["accuracy [candidate/results]"]) == (0.8, 0.6)
 
 
+def test_named_benchmarks_of_two_files() -> None:
+    def report(scale: float) -> bytes:
+        rows = [
+            {"name": name, "stats": {"median": value * scale, "mean": 9.0}}
+            for name, value in (("test_a", 1.0), ("test_b", 2.0))
+        ]
+        return json.dumps({"benchmarks": rows}).encode()
+
+    told = values(
+        compute(
+            joined([read_bytes("main/bench.json", report(1.0)), read_bytes("pr/bench.json", report(1.5))])
+        )
+    )
+    assert (told["test_a_ratio"], told["test_b_ratio"]) == (1.5, 1.5)
+
+
+def test_a_serving_benchmark_has_lists_beside_its_results() -> None:
+    parts = [
+        read_bytes(
+            f"{name}/bench.json",
+            json.dumps({"p99_ttft_ms": ttft, "total_token_throughput": 100.0, "ttfts": [0.1, 0.2]}).encode(),
+        )
+        for name, ttft in (("baseline", 200.0), ("pr", 300.0))
+    ]
+    told = values(compute(joined(parts)))
+    assert (told["p99_ttft_ms_ratio"], told["total_token_throughput_ratio"]) == (1.5, 1.0)
+
+
 def test_a_share_and_its_limit_in_standard_errors() -> None:
     document = {"results": {"gsm8k": {"acc,none": 0.64, "acc_stderr,none": 0.0132}}}
     found = read_bytes("results.json", json.dumps(document).encode())
@@ -606,3 +644,15 @@ def test_any_telemetry_yields_facts_that_a_document_can_hold(
 def test_any_log_yields_facts(texts: list[str]) -> None:
     log = reading(*texts)
     compute(Telemetry(), log, cause=log.lines[0] if log.lines else None)
+
+
+def test_what_torchrun_observed_first() -> None:
+    log = reading(
+        "Root Cause (first observed failure):",
+        "[0]:",
+        "  time      : 2026-11-30_18:33:35",
+        "  rank      : 2 (local_rank: 2)",
+        "  exitcode  : -9 (pid: 42)",
+    )
+    told = values(compute(Telemetry(), log))
+    assert (told["first_observed_rank"], told["first_observed_exit_code"]) == (2, -9)
