@@ -85,3 +85,14 @@ def workflow_run(change: Change, run_id: int, *, fork: bool) -> dict[str, Any]:
             "pull_requests": [],
         },
     }
+
+
+def pulls_of(change: Change) -> list[dict[str, Any]]:
+    """The pull requests that a run of this repository lists."""
+    return [
+        {
+            "number": NUMBER,
+            "head": {"sha": change.head, "ref": "change"},
+            "base": {"sha": change.base, "ref": "main"},
+        }
+    ]
