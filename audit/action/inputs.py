@@ -93,7 +93,7 @@ Ref = Annotated[
 Profile = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]{1,60}$")]
 Category = Literal[
     "ml_regression", "correctness", "data_config", "infra_runtime", "metric_policy", "unsupported_claim",
-    "inconclusive", "passed", "never",
+    "inconclusive", "never",
 ]  # fmt: skip
 
 
@@ -132,7 +132,7 @@ class Inputs(BaseModel):
     mode: Mode = Field(
         Mode.AUDIT,
         description=(
-            "What to do: audit the repository, explain a failed run (not in this version yet), or publish the report that a run "
+            "What to do: audit the repository, explain a failed run, or publish the report that a run "
             "without write access left."
         ),
     )
@@ -209,7 +209,8 @@ class Inputs(BaseModel):
     )
     lock: Switch = Field(False, description="Whether the experiment is resolved into `ml-audit.lock`.")
     output_dir: Path = Field(
-        "ml-audit-report", description="Folder for report.json, report.html and report.sarif."
+        "ml-audit-report",
+        description="Folder for report.json, report.html and report.sarif; with mode failure for verdict.json and so on.",
     )
     sarif_file: Path | None = Field(
         None, description="Another place for the SARIF report; unset: in `output-dir`."
@@ -231,10 +232,10 @@ class Inputs(BaseModel):
 GIVEN = {"github-token": "${{ github.token }}"}
 """Defaults that the workflow fills in before the action starts."""
 
-NOT_YET: Mapping[str, str] = dict.fromkeys(
-    ("fail-on-verdict", "logs", "run-id", "metrics", "golden", "claims"), "the failure verdict"
-) | {"fail-on-drift": "drift", "lock": "the lock"}
+NOT_YET: Mapping[str, str] = {"fail-on-drift": "drift", "lock": "the lock"}
 """Inputs of what this version does not do yet: setting one is an error, since a gate that silently never closes would be worse."""
+
+_OF_FAILURE = ("fail-on-verdict", "logs", "run-id", "metrics", "golden", "claims")
 
 OUTPUTS: Mapping[str, str] = {
     "conclusion": "success, failure (the gate is closed), error (the audit could not be done) or skipped (there was nothing to audit).",
@@ -246,11 +247,11 @@ OUTPUTS: Mapping[str, str] = {
     "drift": "The gravest change of the experiment; empty until this version computes drift.",
     "verdict": "The category of the failure verdict; empty without one.",
     "decision": "What the failure verdict advises; empty without one.",
-    "report-json": "Path of the report as JSON, relative to the workspace.",
-    "report-html": "Path of the report as HTML.",
+    "report-json": "Path of the report (with mode failure: the verdict) as JSON, relative to the workspace.",
+    "report-html": "Path of the same as HTML.",
     "lock-file": "Path of the lock; empty where none was written.",
     "diff-file": "Path of the differences; empty where none was written.",
-    "sarif-file": "Path of the report as SARIF.",
+    "sarif-file": "Path of the same as SARIF.",
     "comment-url": "Address of the comment; empty where none was written.",
     "check-url": "Address of the check run; empty where none was written.",
 }
@@ -298,18 +299,21 @@ def _quoted(value: str) -> str:
 
 
 def _contradictions(inputs: Inputs) -> Iterator[str]:
-    if inputs.mode is Mode.FAILURE:
-        yield 'The input mode has the value "failure", but this version has no failure verdict yet; allowed: audit, publish.'
     for name, what in NOT_YET.items():
         value = getattr(inputs, name.replace("-", "_"))
-        if value and value not in ("never", ("never",)):
+        if value and value != "never":
             yield f"The input {name} is set, but this version does not have {what} yet; leave it out."
     if "never" in inputs.fail_on_verdict and len(inputs.fail_on_verdict) > 1:
         yield "The input fail-on-verdict names never beside categories; give one or the other."
     if inputs.repo_token and not inputs.repo_url:
         yield "The input repo-token is set, but repo-url is not; the checkout is read without it."
-    if inputs.mode is Mode.PUBLISH and (inputs.repo_url or inputs.ref):
-        yield "The inputs repo-url and ref belong to mode audit; mode publish takes what the triggering run was about."
+    if inputs.mode is not Mode.AUDIT and (inputs.repo_url or inputs.ref):
+        yield f"The inputs repo-url and ref belong to mode audit; mode {inputs.mode.value} takes what the run was about."
+    for name in _OF_FAILURE if inputs.mode is not Mode.FAILURE else ():
+        if getattr(inputs, name.replace("-", "_")) not in (None, (), ("never",)):
+            yield f"The input {name} is set, but it belongs to mode failure, not to mode {inputs.mode.value}."
+    if inputs.logs and inputs.run_id is not None:
+        yield "The inputs logs and run-id both say where the logs are; give one of them."
 
 
 def allowed(field: FieldInfo) -> str:

@@ -23,6 +23,7 @@ from audit.github.destination import CommentMode, Destination, Token, Wishes
 
 DEPENDABOT = "dependabot[bot]"
 _PULL_EVENTS = ("pull_request", "pull_request_review", "pull_request_review_comment")
+_ENDED_WELL = ("success", "neutral", "skipped")
 _ENDED_EARLY = ("cancelled", "skipped", "startup_failure", "stale")
 
 
@@ -34,6 +35,7 @@ class Stage(enum.Enum):
     """What kind of run this is."""
 
     AUDIT = "audit"
+    FAILURE = "failure"
     PUBLISH = "publish"
     NOTHING = "nothing"
 
@@ -74,7 +76,7 @@ class Named(msgspec.Struct, frozen=True, tag=True):
 
 class Plan(msgspec.Struct, frozen=True):
     """What to do. `why`: for NOTHING, what there is to say. `no_baseline`: why there is none, "" where there is one. `run`: in stage PUBLISH the run whose
-    report is published."""
+    report is published, in stage FAILURE the one whose logs are read unless the inputs name others."""
 
     stage: Stage
     destination: Destination
@@ -113,6 +115,8 @@ def plan(event: Event, environ: Mapping[str, str], inputs: Inputs) -> Plan:
     if inputs.mode is Mode.PUBLISH:
         return _publishing(event, environ, inputs)
     case = _case(event, environ)
+    if inputs.mode is Mode.FAILURE:
+        return _explaining(event, environ, inputs, case)
     wishes = _wishes(inputs, environ, case)
     if inputs.repo_url or inputs.ref:
         return _other_commit(inputs, environ, wishes, case)
@@ -319,6 +323,47 @@ def _publishing(event: Event, environ: Mapping[str, str], inputs: Inputs) -> Pla
         wishes,
         scope=inputs.fail_on_scope or Scope.NEW,
         run=run,
+    )
+
+
+def _explaining(event: Event, environ: Mapping[str, str], inputs: Inputs, case: _Case) -> Plan:
+    """Why a run failed: the one that the event is about, or one that the inputs name."""
+    run = event.payload.workflow_run if not inputs.logs and inputs.run_id is None else None
+    if run is None and not inputs.logs and inputs.run_id is None:
+        raise PlanError(
+            'The input mode has the value "failure", which needs the event workflow_run, or one of the inputs logs and run-id.'
+        )
+    destination = _destination(environ, inputs, case)
+    wishes = _wishes(inputs, environ, case)
+    if not inputs.comment_key:  # an audit in the same job has a comment of its own
+        destination = msgspec.structs.replace(destination, comment_key=f"{destination.comment_key}:failure")
+    if run is None:
+        return Plan(
+            Stage.FAILURE,
+            destination,
+            wishes,
+            target=Checkout(inputs.path or ".", case.commit),
+            notes=case.notes,
+        )
+    destination = msgspec.structs.replace(destination, run_id=run.id, run_attempt=run.run_attempt)
+    if run.conclusion in _ENDED_WELL:
+        why = f"The run ended as {run.conclusion}; there is nothing to explain."
+        return Plan(Stage.NOTHING, destination, silent(wishes), why=why)
+    is_own = (
+        run.head_repository is not None
+        and run.head_repository.full_name.lower() == destination.repository.lower()
+    )
+    # A fork's log is its author's text: nothing in it may make a check green. Its pull request is looked for.
+    wishes = msgspec.structs.replace(
+        wishes, check_run=wishes.check_run and is_own, may_comment=True, why_not=""
+    )
+    return Plan(
+        Stage.FAILURE,
+        destination,
+        wishes,
+        target=Checkout(inputs.path or ".", case.commit),
+        run=run,
+        notes=case.notes,
     )
 
 

@@ -5,16 +5,28 @@ The gate is decided before anything is written, and nothing that is written, or 
 
 import os
 import signal
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 
 import msgspec
 
 from audit.action.claimed import catalogue_texts, claimed_report
-from audit.action.commits import Surroundings, located
+from audit.action.commits import Located, Surroundings, located
 from audit.action.documents import write_documents
 from audit.action.event import EventError, read_event
+from audit.action.failing import (
+    about,
+    closing,
+    failed_run,
+    failure_options,
+    fetch_logs,
+    given,
+    outputs_of_verdict,
+    write_verdict,
+)
 from audit.action.first_run import pull_of, report_in, report_of
 from audit.action.folder import FolderError
 from audit.action.inputs import InputError, Inputs, OnError, read_inputs
@@ -30,9 +42,10 @@ from audit.documents.report import Report
 from audit.documents.rule import RuleText
 from audit.engine import audit as engine
 from audit.engine import options as engine_options
+from audit.engine.failure import FailureEffects, analyse
 from audit.github.check import Check, open_check
 from audit.github.destination import Effects
-from audit.github.publish import publish, publish_trouble
+from audit.github.publish import publish, publish_trouble, publish_verdict
 from audit.net.errors import NetworkError
 from audit.net.github import GitHub
 from audit.report.trouble import AuditTrouble
@@ -181,7 +194,12 @@ def _run(inputs: Inputs, runner: Runner) -> Ended:
         return Ended(ExitCode.OK, {"conclusion": "skipped"})
     work = _Work(planned, inputs, runner)
     try:
-        return work.publish_first_run() if planned.stage is Stage.PUBLISH else work.audit()
+        match planned.stage:
+            case Stage.PUBLISH:
+                return work.publish_first_run()
+            case Stage.FAILURE:
+                return work.explain()
+        return work.audit()
     except Exception as error:
         work.tell(_problem(error))
         raise
@@ -233,6 +251,63 @@ class _Work:
         decided = gate(report.findings, threshold, self.plan.scope)
         return self._finished(report, audited.rules, decided, exit_code=ExitCode(decided.exit_code))
 
+    def explain(self) -> Ended:
+        """Says why a run failed: fetches its logs, reads them beside the commit that it was for, publishes the verdict."""
+        runner, inputs = self._runner, self._inputs
+        with tempfile.TemporaryDirectory(prefix="ml-audit-logs-") as folder, ExitStack() as stack:
+            logs = given(inputs.logs, "logs", runner.roots) or (self._fetched_logs(Path(folder)),)
+            environ = environment(self.plan, inputs, runner.environ, runner.workspace)
+            found = self._beside_logs(stack, environ)
+            self.check = open_check(self.plan.destination, self.plan.wishes, runner.effects)
+            analysed = analyse(
+                failure_options(logs, found.target if found else None, inputs, runner.roots),
+                FailureEffects({**environ, **(found.variables if found else {})}, step=runner.log.debug),
+            )
+        verdict = analysed.verdict
+        passed = verdict.category not in closing(inputs)
+        files = self._documents(lambda: write_verdict(analysed, inputs, runner.roots))
+        published = publish_verdict(
+            verdict, passed, self.plan.destination, self.plan.wishes, runner.effects, check=self.check
+        )
+        code = ExitCode.OK if passed else ExitCode.GATE
+        return Ended(code, outputs_of_verdict(verdict, passed, published) | files)
+
+    def _fetched_logs(self, folder: Path) -> Path:
+        """The logs of the run in question; the plan learns which commit and which pull request that was about."""
+        repository, run = self.plan.destination.repository, self.plan.run
+        with self._ask() as github:
+            failed = failed_run(github, repository, self._inputs, run)
+            self.plan = about(self.plan, failed)
+            if run is not None and self.plan.destination.pull_number is None:
+                number, why = pull_of(github, repository, run)
+                self.plan = self._for_pull(number)
+                self._runner.log.debug(why)
+            return fetch_logs(github, repository, failed, folder)
+
+    def _beside_logs(self, stack: ExitStack, environ: Mapping[str, str]) -> Located | None:
+        """The repository that the logs are read beside; None where it cannot be had: the logs alone say most of it."""
+        runner = self._runner
+        around = Surroundings(runner.workspace, environ, self._ask, runner.log.info, runner.log.debug)
+        try:
+            found = stack.enter_context(located(self.plan, around))
+        except (SourceError, NetworkError) as error:
+            runner.log.warning(f"The verdict is made without the repository: {error.message}")
+            return None
+        self.plan = adjusted(self.plan, found)
+        return found
+
+    def _documents(self, write: Callable[[], dict[str, str]]) -> dict[str, str]:
+        """Paths of what was written, by output; what cannot be written is a warning."""
+        try:
+            return write()
+        except FolderError as error:
+            self._runner.log.warning(f"{error.message} {error.advice}")
+            return {}
+
+    def _for_pull(self, number: int | None) -> Plan:
+        destination = msgspec.structs.replace(self.plan.destination, pull_number=number)
+        return msgspec.structs.replace(self.plan, destination=destination)
+
     def _ask(self) -> GitHub:
         """The running repository's GitHub, for reading."""
         destination, effects = self.plan.destination, self._runner.effects
@@ -253,9 +328,7 @@ class _Work:
                 if self._inputs.path
                 else report_of(github, destination.repository, run)
             )
-        self.plan = msgspec.structs.replace(
-            self.plan, destination=msgspec.structs.replace(destination, pull_number=number)
-        )
+        self.plan = self._for_pull(number)
         report = claimed_report(data, run.head_sha, destination.repository)
         decided = gate(report.findings, self._inputs.fail_on or FailOn.CRITICAL, self.plan.scope)
         return self._finished(report, catalogue_texts(), decided, exit_code=ExitCode.OK)
@@ -265,11 +338,7 @@ class _Work:
     ) -> Ended:
         """Writes documents, comment, check, summary. What of it fails is a warning."""
         runner, plan = self._runner, self.plan
-        try:
-            files = write_documents(report, rules, self._inputs, runner.roots)
-        except FolderError as error:
-            files = {}
-            runner.log.warning(f"{error.message} {error.advice}")
+        files = self._documents(lambda: write_documents(report, rules, self._inputs, runner.roots))
         published = publish(
             report, decided, plan.destination, plan.wishes, runner.effects, rules=rules, check=self.check
         )

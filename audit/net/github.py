@@ -121,6 +121,28 @@ class GitHub:
         what = f"artifact {number} of {full_name}"
         self._redirected(f"/repos/{full_name}/actions/artifacts/{number}/zip", what, file, limit)
 
+    def run(self, full_name: str, number: int) -> dict[str, Any]:
+        """A workflow run, as GitHub describes it today."""
+        return self._object(f"/repos/{full_name}/actions/runs/{number}", f"run {number} of {full_name}")
+
+    def run_logs(self, full_name: str, run: int, attempt: int, file: BinaryIO, *, limit: int) -> None:
+        """Writes the zip of all logs of one attempt of a run to `file`. NotFoundError where they have expired, or the run still goes on."""
+        path = f"/repos/{full_name}/actions/runs/{run}/attempts/{attempt}/logs"
+        self._redirected(path, f"the logs of run {run} of {full_name}", file, limit)
+
+    def jobs(self, full_name: str, run: int, attempt: int) -> list[dict[str, Any]]:
+        """The jobs of one attempt of a run, at most 100."""
+        path = f"/repos/{full_name}/actions/runs/{run}/attempts/{attempt}/jobs"
+        answer = self._object(path, f"the jobs of run {run} of {full_name}", {"per_page": 100})
+        found = answer.get("jobs")
+        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+    def job_log(self, full_name: str, job: int, file: BinaryIO, *, limit: int) -> None:
+        """Writes the log of a job, plain text, to `file`. NotFoundError where it has expired."""
+        self._redirected(
+            f"/repos/{full_name}/actions/jobs/{job}/logs", f"the log of job {job} of {full_name}", file, limit
+        )
+
     def tree(self, full_name: str, commit: str) -> tuple[list[dict[str, Any]], bool]:
         """All that Git records of a commit (path, mode, type, sha, size), and whether GitHub cut the list
         short.
@@ -275,6 +297,10 @@ class GitHub:
             return EmptyRepositoryError(f"{what} has no commit yet.", "Push something first.")
         if status in (404, 422):
             return self._not_found(what)
+        if status == 410:
+            return NotFoundError(
+                f"GitHub no longer holds {what} (410).", "It has expired or was deleted: run it again."
+            )
         return NetworkError(
             f"GitHub answered {status} about {what}{said and f': {said}'}.", "Try again later."
         )

@@ -140,17 +140,28 @@ def test_a_long_value_is_cut():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        ({"logs": "a.log"}, "The input logs is set, but it belongs to mode failure, not to mode audit."),
         (
-            {"mode": "failure"},
-            'The input mode has the value "failure", but this version has no failure verdict yet',
+            {"fail_on_verdict": "correctness"},
+            "The input fail-on-verdict is set, but it belongs to mode failure",
         ),
-        ({"logs": "a.log"}, "The input logs is set, but this version does not have the failure verdict yet"),
+        (
+            {"mode": "publish", "run_id": "3"},
+            "The input run-id is set, but it belongs to mode failure, not to mode publish.",
+        ),
+        (
+            {"mode": "failure", "logs": "a", "run_id": "3"},
+            "The inputs logs and run-id both say where the logs are",
+        ),
+        (
+            {"mode": "failure", "ref": "main"},
+            "The inputs repo-url and ref belong to mode audit; mode failure takes",
+        ),
         ({"lock": "true"}, "The input lock is set, but this version does not have the lock yet"),
         (
             {"fail_on_drift": "high"},
             "The input fail-on-drift is set, but this version does not have drift yet",
         ),
-        ({"fail_on_verdict": "correctness"}, "The input fail-on-verdict is set, but"),
         ({"repo_token": "x"}, "The input repo-token is set, but repo-url is not"),
         ({"mode": "publish", "repo_url": "a/b"}, "The inputs repo-url and ref belong to mode audit"),
     ],
