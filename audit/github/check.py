@@ -105,7 +105,7 @@ class Check:
         try:
             self.complete(client, conclusion, CheckText(why, why))
         except ApiError as error:
-            self.trouble = Trouble("the end of the check run", PERMISSION, error)
+            self.trouble = Trouble("the check run's conclusion", PERMISSION, error)
         finally:
             client.close()
 

@@ -44,13 +44,15 @@ class Client:
         self._token = destination.token.value.strip()
         self._effects = effects
         self._deadline = effects.now() + budget
-        self._pool = _pool(destination)
+        self._destination = destination
+        self._pool: urllib3.PoolManager | None = None
         self._writes = 0
         self._last_write = -1.0
 
     def close(self) -> None:
         """Closes the connections."""
-        self._pool.clear()
+        if self._pool is not None:
+            self._pool.clear()
 
     def grant(self, seconds: float) -> None:
         """Leaves at least so many seconds for what must still be done."""
@@ -185,6 +187,8 @@ class Client:
         data = None if body is None else json.dumps(body).encode()
         wait = min(self._effects.timeout, left)
         try:
+            if self._pool is None:
+                self._pool = _pool(self._destination)
             answer = self._pool.request(
                 method,
                 address,

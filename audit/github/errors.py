@@ -36,7 +36,7 @@ def advice(error: ApiError, permission: str) -> str:
     match error.kind:
         case Kind.TOKEN:
             return (
-                "GitHub does not accept the token (401): it has expired or was revoked. Pass a valid github-token; "
+                "GitHub does not accept the token (401): none was given, or it has expired or was revoked. Pass a valid github-token; "
                 f"it needs `{permission}`."
             )
         case Kind.FORBIDDEN:
@@ -60,12 +60,13 @@ def advice(error: ApiError, permission: str) -> str:
 
 class Trouble(msgspec.Struct, frozen=True):
     """A channel that failed. `what`: "the comment"; `permission`: what it needs; `why` stands where no request was made or the fault lies
-    elsewhere."""
+    elsewhere; `done`: what did not happen to it."""
 
     what: str
     permission: str = ""
     error: ApiError | None = None
     why: str = ""
+    done: str = "written"
 
 
 def sentences(troubles: Iterable[Trouble]) -> tuple[str, ...]:
@@ -73,7 +74,8 @@ def sentences(troubles: Iterable[Trouble]) -> tuple[str, ...]:
     groups: dict[tuple[object, ...], list[Trouble]] = {}
     for trouble in troubles:
         error = trouble.error
-        key = (error.kind, error.status, error.said) if error else (trouble.why,)
+        cause = (error.kind, error.status, error.said) if error else (trouble.why,)
+        key = (trouble.done, *cause)
         groups.setdefault(key, []).append(trouble)
     return tuple(map(_sentence, groups.values()))
 
@@ -84,7 +86,7 @@ def _sentence(group: list[Trouble]) -> str:
     verb = "were" if len(group) > 1 else "was"
     error = group[0].error
     why = advice(error, "` and `".join(permissions)) if error else group[0].why
-    return f"{what[:1].upper()}{what[1:]} {verb} not written. {why}"
+    return f"{what[:1].upper()}{what[1:]} {verb} not {group[0].done}. {why or 'The token may not.'}"
 
 
 def _joined(words: list[str]) -> str:

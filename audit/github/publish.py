@@ -20,7 +20,7 @@ from audit.github.review import PERMISSION as REVIEW_PERMISSION
 from audit.github.review import suggest
 from audit.github.sticky import Commented, Outcome, moved_on, room, write_comment
 from audit.report import comment, summary, trouble, view
-from audit.report.annotations import annotations, told
+from audit.report.annotations import Annotations, annotations, told
 from audit.report.fitting import utf8_bytes, utf16_units
 from audit.report.links import Links
 from audit.report.story import Story, counts_line, headline, score_line
@@ -54,12 +54,12 @@ class _Publication:
             self.troubles.append(check.trouble)
 
     @contextmanager
-    def attempt(self, what: str, permission: str = "") -> Iterator[None]:
+    def attempt(self, what: str, permission: str = "", done: str = "written") -> Iterator[None]:
         """One channel: whatever goes wrong in it is told, and the next one follows."""
         try:
             yield
         except ApiError as error:
-            self.troubles.append(Trouble(what, permission, error))
+            self.troubles.append(Trouble(what, permission, error, done=done))
         except Exception as error:  # presentation never fails a run, not even by a fault of ours
             self.troubles.append(
                 Trouble(what, why=f"A fault of ml-audit ({type(error).__name__}); please report it.")
@@ -94,7 +94,7 @@ def publish(
     story = Story(report, gate, rules, links_of(report, destination))
     work = _Publication(destination, wishes, effects, check)
     drawing = Drawing({}, effects.now)
-    with work.attempt("the repository's own templates", "contents: read"):
+    with work.attempt("the repository's own template", "contents: read", "used"):
         drawing = Drawing(read_overrides(work.client, destination), effects.now)
     _check(work, story, drawing)
     _comment(
@@ -103,7 +103,8 @@ def publish(
     _suggestions(work, story)
     _log(work, story)
     work.troubles += [
-        Trouble(f"the repository's template {name}", why=why) for name, why in drawing.failures.items()
+        Trouble(f"the repository's template {name}", why=why, done="used")
+        for name, why in drawing.failures.items()
     ]
     _summary(work, lambda budget: summary.render(story, remarks=work.warnings(), budget=budget, draw=drawing))
     return work.finish()
@@ -121,7 +122,7 @@ def publish_trouble(
     work = _Publication(destination, wishes, effects, check)
     text = trouble.render(problem, commit=destination.head_sha, run_url=destination.run_url)
     if check is not None and check.is_open:
-        with work.attempt("the end of the check run", "checks: write"):
+        with work.attempt("the check run's conclusion", "checks: write"):
             conclusion = Conclusion.FAILURE if problem.fails else Conclusion.NEUTRAL
             check.complete(work.client, conclusion, CheckText(problem.headline, text))
     _comment(work, lambda _: text, wishes.comment is CommentMode.ALWAYS)
@@ -145,7 +146,7 @@ def publish_verdict(
         return failure.render(verdict, passed, fits, commit=destination.head_sha, run_url=destination.run_url)
 
     if check is not None and check.is_open:
-        with work.attempt("the end of the check run", "checks: write"):
+        with work.attempt("the check run's conclusion", "checks: write"):
             whole = text(lambda drawn: len(basic_plane(drawn)) <= comment.MAX_COMMENT)
             conclusion = Conclusion.SUCCESS if passed else Conclusion.FAILURE
             summary_text = markdown_prose(verdict.recommendation, _CHECK_SUMMARY) or "No recommendation."
@@ -173,27 +174,34 @@ def _check(work: _Publication, story: Story, drawing: Drawing) -> None:
     check = work.check
     if check is None or not check.is_open:
         return
-    marks = annotations(story, work.wishes.annotations)
-    with work.attempt("the end of the check run", "checks: write"):
-        lines = [score_line(story.report), counts_line(story)]
-        if marks.dropped:
-            lines.append(
-                f"{marks.dropped} findings more are not annotated: at most {work.wishes.annotations} are."
-            )
-        if marks.placeless:
-            lines.append(f"{marks.placeless} findings stand in no line that can be annotated.")
+    sent = 0
+    conclusion = Conclusion.SUCCESS if story.gate.passed else Conclusion.FAILURE
+    with work.attempt("the check run's conclusion", "checks: write"):
+        marks = annotations(story, work.wishes.annotations)
+        sent = len(marks.shown)
         text = CheckText(
-            headline(story), "\n\n".join(lines)[:_CHECK_SUMMARY], comment.render_check(story, draw=drawing)
+            headline(story), _check_summary(story, marks), comment.render_check(story, draw=drawing)
         )
-        conclusion = Conclusion.SUCCESS if story.gate.passed else Conclusion.FAILURE
         check.complete(work.client, conclusion, text, marks.shown)
+    if check.is_open:  # its text could not be drawn: the decision stands all the same
+        with work.attempt("the check run's conclusion", "checks: write"):
+            said = "Passed" if story.gate.passed else "Blocked"
+            check.complete(work.client, conclusion, CheckText(said, f"{said}. The job's log tells more."))
     if check.trouble is not None:
         work.troubles.append(check.trouble)
     elif check.refused and check.is_complete:
-        why = (
-            f"GitHub did not take {check.refused} of {len(marks.shown)} annotations; they are in the summary."
-        )
+        why = f"GitHub did not take {check.refused} of {sent} annotations; they are in the summary."
         work.troubles.append(Trouble("a part of the annotations", why=why))
+
+
+def _check_summary(story: Story, marks: Annotations) -> str:
+    """Score and counts, and what is not annotated."""
+    lines = [score_line(story.report), counts_line(story)]
+    if marks.dropped:
+        lines.append(f"{marks.dropped} findings more are not annotated: at most {len(marks.shown)} are.")
+    if marks.placeless:
+        lines.append(f"{marks.placeless} findings stand in no line that can be annotated.")
+    return "\n\n".join(markdown_prose(line, _CHECK_SUMMARY) for line in lines)
 
 
 def _is_wanted(story: Story, wishes: Wishes) -> bool:

@@ -418,7 +418,8 @@ def test_a_fault_of_ours_is_told_and_fails_nothing(github_server: FakeGitHub, mo
     monkeypatch.setattr("audit.report.comment.render_check", broken)
     done = run(github_server, pull, clock, first_findings(), wishes=ALWAYS)
     assert any("ZeroDivisionError" in warning for warning in done.published.warnings)
-    assert [check.status for check in our_checks(github_server)] == ["completed"]
+    [check] = our_checks(github_server)
+    assert (check.status, check.conclusion, check.title) == ("completed", "failure", "Blocked")
 
 
 def test_hostile_findings_break_no_limit(github_server: FakeGitHub) -> None:
