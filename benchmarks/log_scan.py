@@ -8,7 +8,6 @@ line is the ratio at the size nearest to 1 GB.
 """
 
 import argparse
-import gzip
 import random
 import re
 import resource
@@ -19,6 +18,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
+
+from isal import igzip
 
 ROOT = Path(__file__).resolve().parent.parent
 # Python's `re` takes minutes for a gigabyte: it gets this much of the log.
@@ -30,7 +32,7 @@ ORDINARY = (
     "tests/test_model.py::test_forward[{n}-float32] PASSED [ {m}%]",
     "INFO:trainer:epoch {m} step {n} loss {x:.4f} lr 3.0e-04 tokens/s {n}",
     "  copying build/lib/pkg/module_{n}.py -> build/bdist.linux-x86_64/wheel/pkg",
-    "DEBUG urllib3.connectionpool:connectionpool.py:{n} https://data.invalid:443 \"GET /shard-{n}.tar HTTP/1.1\" 200 {n}",
+    'DEBUG urllib3.connectionpool:connectionpool.py:{n} https://data.invalid:443 "GET /shard-{n}.tar HTTP/1.1" 200 {n}',
     "[ {m}%] Building CXX object CMakeFiles/core.dir/src/kernel_{n}.cpp.o",
     "  {m}%|████      | {m}/100 [00:{s:02}<00:{m:02}, {x:.2f}it/s]",
     "worker {m} finished shard {n} in {x:.3f} s",
@@ -66,31 +68,38 @@ def _lines(picker: random.Random, count: int) -> Iterator[str]:
 
 
 OURS = """
-import sys, time
+import sys
 from pathlib import Path
 from audit.failure.reading.read import read
-from audit.failure.scan.knowledge import knowledge
-cache = Path(sys.argv[2]); knowledge(cache).finder
-started = time.perf_counter(); reading = read([Path(sys.argv[1])], cache=cache); seconds = time.perf_counter() - started
-print(seconds, sum(s.lines for s in reading.sources), len(reading.hits))
+reading = read([Path(sys.argv[1])], cache=Path(sys.argv[2]))
+print(sum(source.lines for source in reading.sources), "lines,", len(reading.hits), "hits kept")
+"""
+MEASURED = """
+import resource, subprocess, sys, time
+started = time.perf_counter()
+done = subprocess.run(sys.argv[1:], capture_output=True, text=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(time.perf_counter() - started, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024, done.stdout.strip()[:200])
+sys.stderr.write(done.stderr)
 """
 
 
-def measured(argv: list[str]) -> tuple[float, str, int]:
-    """Seconds, standard output, and the peak memory (MiB) of a process of its own."""
-    code = (
-        "import resource, subprocess, sys, time; t = time.perf_counter(); "
-        "out = subprocess.run(sys.argv[1:], capture_output=True, text=True); "
-        "print(time.perf_counter() - t, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024); print(out.stdout); sys.stderr.write(out.stderr)"
-    )
+class Cost(NamedTuple):
+    """Seconds on the clock and of processors, peak memory in MiB, and what the process printed."""
+
+    seconds: float
+    processor: float
+    peak: int
+    said: str
+
+
+def cost(argv: list[str]) -> Cost:
+    """Of a process from its start to its end."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True, cwd=ROOT
+        [sys.executable, "-c", MEASURED, *argv], stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT
     )
-    head, _, rest = done.stdout.partition("\n")
-    seconds, peak = head.split()
-    if done.stderr:
-        sys.stderr.write(done.stderr)
-    return float(seconds), rest.strip(), int(peak)
+    seconds, processor, peak, said = [*done.stdout.split(" ", 3), ""][:4]
+    return Cost(float(seconds), float(processor), int(peak), said.strip())
 
 
 def patterns() -> list[bytes]:
@@ -116,11 +125,23 @@ def by_re(path: Path, expressions: list[bytes]) -> float:
     return len(data) / 1e6 / (time.perf_counter() - started)
 
 
+def told(name: str, size: float, spent: Cost, theirs: Cost | None) -> None:
+    share = (
+        f", {theirs.seconds / spent.seconds:.2f} (processor {theirs.processor / spent.processor:.2f}) x ripgrep"
+        if theirs
+        else ""
+    )
+    print(
+        f"  {name:16} {size / spent.seconds:6.0f} MB/s ({size / spent.processor:.0f} a processor second{share}), "
+        f"peak {spent.peak} MiB {spent.said}"
+    )
+
+
 def one_size(folder: Path, gigabytes: float, rg: str | None, seed: int) -> float | None:
     log, packed, listed = folder / "job.log", folder / "job.log.gz", folder / "patterns"
     write_log(log, int(gigabytes * 1e9), seed)
     size = log.stat().st_size / 1e6
-    with log.open("rb") as source, gzip.open(packed, "wb", compresslevel=1) as target:
+    with log.open("rb") as source, igzip.open(packed, "wb") as target:
         shutil.copyfileobj(source, target, 2**20)
     expressions = patterns()
     listed.write_bytes(b"\n".join(expressions) + b"\n")
@@ -128,25 +149,23 @@ def one_size(folder: Path, gigabytes: float, rg: str | None, seed: int) -> float
     theirs = None
     if rg:
         flags = ["--no-unicode", "--dfa-size-limit", "1G", "--no-config", "-a", "-c"]
-        seconds, _, peak = measured([rg, *flags, "-f", str(listed), str(log)])
-        theirs = size / seconds
-        print(f"  ripgrep           {theirs:8.0f} MB/s           peak {peak} MiB")
-    ratio = None
-    for name, path in (("ours", log), ("ours, from gzip", packed)):
-        _, said, peak = measured([sys.executable, "-c", OURS, str(path), str(folder)])
-        speed = size / float(said.split()[0])
-        share = f"{speed / theirs:5.2f} x ripgrep" if theirs else ""
-        ratio = ratio or (speed / theirs if theirs else None)
-        print(f"  {name:17} {speed:8.0f} MB/s {share:15} peak {peak} MiB   {said.split()[1]} lines, {said.split()[2]} hits kept")
+        theirs = cost([rg, *flags, "-f", str(listed), str(log)])
+        told("ripgrep", size, theirs, None)
+    cost([sys.executable, "-c", OURS, "/dev/null", str(folder)])  # compiles the catalogue into the cache
+    ours = cost([sys.executable, "-c", OURS, str(log), str(folder)])
+    told("ours", size, ours, theirs)
+    told("ours, from gzip", size, cost([sys.executable, "-c", OURS, str(packed), str(folder)]), theirs)
     if gigabytes <= 0.2:
-        print(f"  re, line by line  {by_re(log, expressions):8.2f} MB/s")
+        print(f"  re, line by line  {by_re(log, expressions):6.2f} MB/s")
     log.unlink()
     packed.unlink()
-    return ratio
+    return theirs.seconds / ours.seconds if theirs else None
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", default="0.1,1,4")
     parser.add_argument("--rg", default=shutil.which("rg"))
     parser.add_argument("--seed", type=int, default=7)

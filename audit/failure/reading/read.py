@@ -15,6 +15,7 @@ from audit.failure.reading.lines import Maker
 from audit.failure.reading.sources import LogError, Opened, opened
 from audit.failure.reading.unpack import Budget, UnpackError
 from audit.failure.scan.knowledge import Knowledge, knowledge
+from audit.failure.scan.matcher import Matcher
 from audit.failure.scan.sweep import BLOCK, Limits, Sweep, Swept, blocks, joined
 
 __all__ = ["LogError", "read"]
@@ -110,15 +111,19 @@ class _Reader:
     def _in_threads(self, path: Path, ranges: list[tuple[int, int]], *, numbered: bool) -> Swept:
         from concurrent.futures import ThreadPoolExecutor
 
-        def part(matcher: object, start: int, stop: int) -> Swept:
-            sweep = Sweep(self._known, matcher, self._limits, numbered=numbered)  # type: ignore[arg-type]
+        def part(matcher: Matcher, limits: Limits, start: int, stop: int) -> Swept:
+            sweep = Sweep(self._known, matcher, limits, numbered=numbered)
             for block in blocks(_range(path, start, stop)):
                 sweep.feed(block)
             return sweep.result()
 
         matchers = [self._known.finder, *(self._known.finder.clone() for _ in ranges[1:])]
         with ThreadPoolExecutor(len(ranges)) as pool:
-            parts = [pool.submit(part, each, *where) for each, where in zip(matchers, ranges, strict=True)]
+            limits = self._limits.parts(len(ranges))
+            parts = [
+                pool.submit(part, matcher, limit, *where)
+                for matcher, limit, where in zip(matchers, limits, ranges, strict=True)
+            ]
             return joined([each.result() for each in parts])
 
     def _hits(self, swept: Swept, lines: list[Line], maker: Maker) -> list[Hit]:

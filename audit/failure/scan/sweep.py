@@ -30,12 +30,13 @@ _DENSE, _DENSE_BLOCKS = 2000, 16
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Bytes of text that a pass keeps of one log, at its beginning, at its end, and between; `hits` of one signature, at the
-    beginning and at the end.
+    """Bytes of text that a pass keeps of one log: all of it up to `whole`; of a longer one its beginning, its end, and what matters
+    between; `hits` of one signature, at the beginning and at the end. What is kept becomes lines, at some 10 µs each.
     """
 
-    head: int = 3 * 2**19
-    tail: int = 3 * 2**19
+    whole: int = 3 * 2**20
+    head: int = 2**19
+    tail: int = 2**20
     between: int = 2**20
     hits: int = 100
 
@@ -43,13 +44,18 @@ class Limits(msgspec.Struct, frozen=True):
         """The same memory for `count` logs; each is left enough to be of use."""
         if count <= 1:
             return self
-        least = 4096
-        return Limits(
-            max(self.head // count, least),
-            max(self.tail // count, least),
-            max(self.between // count, least),
-            max(self.hits // count, 5),
+        whole, head, tail, between = (
+            max(size // count, 4096) for size in (self.whole, self.head, self.tail, self.between)
         )
+        return Limits(whole, head, tail, between, max(self.hits // count, 5))
+
+    def parts(self, count: int) -> list["Limits"]:
+        """For successive parts of one large log: the first has its beginning, the last its end."""
+        between, hits = self.between // count, self.hits
+        return [
+            Limits(0, self.head if part == 0 else 0, self.tail if part == count - 1 else 0, between, hits)
+            for part in range(count)
+        ]
 
 
 class Span(NamedTuple):
@@ -260,10 +266,12 @@ class _Keeper:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._head: list[Span] = []
+        # What follows the head, as long as the log may still be small enough to be kept whole.
+        self._rest: list[Span] | None = []
         self._tail: deque[Span] = deque()
         self._first: list[Span] = []
         self._last: deque[Span] = deque()
-        self._sizes = {"head": 0, "tail": 0, "first": 0, "last": 0}
+        self._sizes = {"head": 0, "rest": 0, "tail": 0, "first": 0, "last": 0}
         self._previous = b""
         self._carry = 0
         self.lost = 0
@@ -287,7 +295,15 @@ class _Keeper:
             self._to_tail(Span(before + 1 + block.count(b"\n", 0, cut), block[cut:]))
         self._previous = block
 
+    def _follows(self, span: Span) -> None:
+        if self._rest is not None:
+            self._rest.append(span)
+            self._sizes["rest"] += len(span.data)
+            if self._sizes["head"] + self._sizes["rest"] > self._limits.whole:
+                self._rest = None
+
     def _to_tail(self, span: Span) -> None:
+        self._follows(span)
         self._tail.append(span)
         self._sizes["tail"] += len(span.data)
         while len(self._tail) > 1 and self._sizes["tail"] - len(self._tail[0].data) >= self._limits.tail:
@@ -336,6 +352,9 @@ class _Keeper:
 
     def spans(self) -> list[Span]:
         """All kept text in order; spans may overlap."""
+        if self._rest is not None:
+            self.lost = 0
+            return [*self._head, *self._rest]
         if self._tail and (spare := self._sizes["tail"] - self._limits.tail) > 0:
             number, data = self._tail[0]
             cut = data.rfind(b"\n", 0, spare) + 1

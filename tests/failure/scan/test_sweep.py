@@ -6,7 +6,7 @@ from audit.failure.scan.knowledge import Knowledge, knowledge
 from audit.failure.scan.matcher import MOST_MATCHES, HyperscanMatcher, LiteralMatcher, compiled
 from audit.failure.scan.sweep import Limits, Sweep, Swept, blocks, joined
 
-SMALL = Limits(head=400, tail=400, between=4000, hits=3)
+SMALL = Limits(whole=500, head=400, tail=400, between=4000, hits=3)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_the_surroundings_of_every_finding_are_kept(known: Knowledge, escape: by
     places = sorted(picker.sample(range(100, 2900), 6))
     for place in places:
         lines[place - 1] = escape + b"ValueError: boom"
-    result = swept(known, b"\n".join(lines) + b"\n", Limits(400, 400, 10**6, 100))
+    result = swept(known, b"\n".join(lines) + b"\n", Limits(500, 400, 400, 10**6, 100))
     told = kept(result)
     for place in places:
         assert set(range(place - 20, place + 41)) <= set(told), place
@@ -68,7 +68,7 @@ def test_the_surroundings_of_every_finding_are_kept(known: Knowledge, escape: by
 
 def test_of_many_hits_the_first_and_last_are_kept_and_all_counted(known: Knowledge) -> None:
     result = swept(
-        known, b"".join(b"x\n" * 30 + b"ValueError: boom\n" for _ in range(50)), Limits(400, 400, 1000, 3)
+        known, b"".join(b"x\n" * 30 + b"ValueError: boom\n" for _ in range(50)), Limits(500, 400, 400, 1000, 3)
     )
     assert [each.number for each in result.findings] == [31, 62, 93, 1488, 1519, 1550]
     assert set(result.counts.values()) == {50}
