@@ -44,7 +44,8 @@ _ORDER = {"root": 0, "confirming": 1, "cascade": 2}
 
 _INFRA = frozenset(
     "ConnectionError ConnectionResetError ConnectionRefusedError ConnectionAbortedError TimeoutError ReadTimeout ConnectTimeout ReadTimeoutError "
-    "ConnectTimeoutError SSLError ProxyError NewConnectionError MaxRetryError ServiceUnavailable InternalServerError RemoteDisconnected IncompleteRead "
+    "ConnectTimeoutError TimeoutExpired SSLError ProxyError NewConnectionError MaxRetryError ServiceUnavailable InternalServerError "
+    "RemoteDisconnected IncompleteRead "
     "ChunkedEncodingError MemoryError OutOfMemoryError ResourceExhaustedError gaierror APIConnectionError APITimeoutError RateLimitError".split()
 )
 _DATA = frozenset(
@@ -154,13 +155,27 @@ def best_hit(hits: Sequence[Hit]) -> Hit | None:
 
 
 def judge(
-    kind: str, message: str, hits: Sequence[Hit], *, context: str = "", place: str = "", extra: str = ""
+    kind: str,
+    message: str,
+    hits: Sequence[Hit],
+    *,
+    context: str = "",
+    place: str = "",
+    extra: str = "",
+    source: str = "",
 ) -> Judged:
     """An exception (`kind`, `message`) or a failed check (`kind` ""). `context`: the test's or step's name; `place`: the innermost
-    file of the repository in its traceback; `extra`: further lines of its text.
+    file of the repository in its traceback; `extra`: further lines of its text; `source`: the statement that raised it.
     """
     hit = best_hit(hits)
     name = kind.rpartition(".")[2]
+    if (
+        name == "KeyError"
+        and source
+        and not _TAKEN_FROM.search(source)
+        and not _CAPITAL.fullmatch(message.strip())
+    ):
+        return Judged("key_error", Category.CORRECTNESS, Strength.GENERIC)
     if (
         hit is not None
         and hit.signature.role == "root"
@@ -181,7 +196,7 @@ def judge(
             return judged
     if hit is not None and hit.signature.role == "root":
         return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit)
-    return _by_type(name, message, hit, context=context, place=place)
+    return _by_type(name, message, hit, context=context, place=place, source=source)
 
 
 def _check(found: Comparison, name: str, text: str, hit: Hit | None, *, context: str) -> Judged | None:
@@ -245,6 +260,60 @@ def _check(found: Comparison, name: str, text: str, hit: Hit | None, *, context:
     return None
 
 
+_CAPITAL = re.compile(r"'[A-Z][A-Z0-9_]{2,}'")
+"""A key that is spelt like a variable of the environment."""
+_SETTING = re.compile(
+    r"\bunknown (?:key|option|field|argument|setting|optimi[sz]er|scheduler|model|preset|dataset|backend|task|loss|activation|precision|"
+    r"strategy|metric|split)\b|"
+    r"\b(?:missing|required) (?:config(?:uration)?|setting|environment variable|hyper-?parameter|option|key in config)|\binvalid "
+    r"(?:config(?:uration)?|setting)\b|"
+    r"\bmust be one of\b|\bis not a valid (?:choice|value|option|optimi[sz]er|model|preset)|environment variable \S+ (?:is )?(?:not set|missing|required)|"
+    r"\b(?:set|export) [A-Z][A-Z0-9_]{3,} (?:to|before|in)\b|\bnot (?:found|defined) in (?:the )?config",
+    re.IGNORECASE,
+)
+"""Sentences that only a wrong setting draws."""
+_TAKEN_FROM = re.compile(
+    r"\b(?:cfg|conf(?:ig)?|settings|args|hparams|hyperparams|params|opts?|options|env(?:iron)?|row|sample|example|record|batch|item|df|frame|data|features?|ds|dataset|meta(?:data)?|manifest|entry)\w{0,12}"
+    r"(?:\.\w{1,30}){0,2}\s?\[",
+    re.IGNORECASE,
+)
+"""Names of what is read from settings or data, where one of its keys is asked for."""
+
+
+_NETWORK = re.compile(
+    r"connection (?:refused|reset|timed out|closed)|timed? ?out|unreachable|temporary failure|name resolution|could not resolve|\b50[234]\b|"
+    r"\b429\b|service unavailable|"
+    r"gateway|rate limit|network|StatusCode\.(?:UNAVAILABLE|DEADLINE_EXCEEDED)",
+    re.IGNORECASE,
+)
+_MACHINE = re.compile(
+    r"out of memory|no space left|disk full|disk quota|cannot allocate|\bOOM\b|bus error|input/output error|read-only file system|no such device",
+    re.IGNORECASE,
+)
+_PARAMETER = re.compile(
+    r"\b(?:learning_rate|lr|batch_size|num_\w+|hidden_size|dropout|epochs|steps|weight_decay|warmup\w*|seed|max_\w+|min_\w+|\w+_size|\w+_ratio|\w+_rate|temperature|top_[pk]|"
+    r"gradient_accumulation\w*)\b[^\n]{0,40}\bmust\b",
+    re.IGNORECASE,
+)
+"""A hyper-parameter that is told what it must be."""
+_BAD_DATA = re.compile(
+    r"could not convert string to|inconsistent numbers? of samples|checksum (?:differs|mismatch|failed)|contains? (?:nan|infinity|null)|"
+    r"empty (?:dataset|file|split)|"
+    r"unexpected end of (?:file|data)|corrupt|not a (?:gzip|zip|parquet|valid image)|invalid (?:header|magic|json|utf-8)|Expected \d+ (?:fields|columns)",
+    re.IGNORECASE,
+)
+_CODE_ONLY = frozenset(
+    "TypeError AttributeError NameError UnboundLocalError IndexError ZeroDivisionError AssertionError RecursionError "
+    "SyntaxError ImportError".split()
+)
+"""Exceptions whose messages speak of program text, whatever words are in them."""
+
+
+def speaks_of_surroundings(text: str) -> bool:
+    """Whether a message is about the network or the machine."""
+    return bool(_NETWORK.search(text) or _MACHINE.search(text))
+
+
 def speaks_of_data(text: str) -> bool:
     """Whether a message is about a data file or a setting."""
     return bool(
@@ -262,7 +331,9 @@ def _is_data(text: str, place: str) -> bool:
     return bool(words and (_DATA_FILE.search(text) or _DATA_MODULE.search(place)))
 
 
-def _by_type(name: str, message: str, hit: Hit | None, *, context: str, place: str) -> Judged:
+def _by_type(
+    name: str, message: str, hit: Hit | None, *, context: str, place: str, source: str = ""
+) -> Judged:
     """By the exception's type, where neither a signature nor a comparison decides."""
     signature = hit.signature.name if hit is not None else _snake(name) if name else "assertion_failed"
     if code := _ERRNO.search(message):
@@ -293,7 +364,22 @@ def _by_type(name: str, message: str, hit: Hit | None, *, context: str, place: s
         "",
     ) and _is_data(message, place or context):
         return Judged(signature, Category.DATA_CONFIG, Strength.GENERIC, hit)
-    if name == "KeyError" and re.fullmatch(r"'[A-Z][A-Z0-9_]{2,}'", message.strip()):
+    if name not in _CODE_ONLY and name and speaks_of_surroundings(message):
+        return Judged(signature, Category.INFRA_RUNTIME, Strength.GENERIC, hit)
+    if name not in _CODE_ONLY and (_BAD_DATA.search(message) or _PARAMETER.search(message)):
+        return Judged(signature, Category.DATA_CONFIG, Strength.GENERIC, hit)
+    if name == "KeyError" and _TAKEN_FROM.search(source):
+        return Judged("key_missing", Category.DATA_CONFIG, Strength.GENERIC, hit)
+    if name in (
+        "ValueError",
+        "KeyError",
+        "RuntimeError",
+        "Exception",
+        "SystemExit",
+        "NotImplementedError",
+    ) and _SETTING.search(message):
+        return Judged("invalid_setting", Category.DATA_CONFIG, Strength.GENERIC, hit)
+    if name == "KeyError" and _CAPITAL.fullmatch(message.strip()):
         return Judged("environment_variable_missing", Category.DATA_CONFIG, Strength.GENERIC, hit)
     return Judged(signature, Category.CORRECTNESS, Strength.GENERIC, hit)
 

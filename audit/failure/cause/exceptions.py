@@ -4,7 +4,7 @@ import re
 
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
-from audit.failure.cause.classify import judge
+from audit.failure.cause.classify import Judged, judge
 from audit.failure.cause.scene import StepView
 from audit.failure.structure.tracebacks import Raised, Traceback, root_of
 
@@ -65,11 +65,18 @@ def from_traceback(view: StepView, traceback: Traceback) -> Candidate:
     )
 
 
-def _judge(view: StepView, link: Raised, traceback: Traceback):  # type: ignore[no-untyped-def]
+def _judge(view: StepView, link: Raised, traceback: Traceback) -> Judged:
     hits = [hit for hit in view.hits_on(link.line) if not hit.discounted]
     frames = [frame for item in traceback.links for frame in item.frames] if not link.frames else link.frames
     inside = [frame.path for frame in frames if not _OUTSIDE.search(frame.path)]
-    return judge(link.kind, link.message, hits, context=view.step.command, place=inside[-1] if inside else "")
+    return judge(
+        link.kind,
+        link.message,
+        hits,
+        context=view.step.command,
+        place=inside[-1] if inside else "",
+        source=view.statement_before(link.line),
+    )
 
 
 def _inside(link: Raised) -> bool:

@@ -35,6 +35,19 @@ class StepView:
         """The signature hits on one line, discounted ones too."""
         return self._hits.on(line)
 
+    def statement_before(self, line: Line) -> str:
+        """The program text above an exception's line, as tracebacks and test reports print it; "" where there is none."""
+        above = [
+            other
+            for other in self.streams.get(stream_of(line), ())
+            if line.number - 8 <= other.number < line.number
+        ]
+        for other in reversed(above):
+            text = other.text.strip().removeprefix(">").strip()
+            if text and not text.startswith(("^", "~", "E ", "File ", "...")) and set(text) - set("^~ "):
+                return text[:400]
+        return ""
+
     @cached_property
     def streams(self) -> dict[StreamKey, tuple[Line, ...]]:
         """The step's lines by who wrote them."""

@@ -99,6 +99,7 @@ def _judged(view: StepView, block: Block) -> tuple[Judged, Line]:
         context=name,
         place=_place(block),
         extra=" ".join(row.text for row in root.text[:8]),
+        source=view.statement_before(line),
     )
     if judged.comparison is not None and judged.category is Category.CORRECTNESS:
         judged = _tolerance(judged, differences(row.text for row in root.text))

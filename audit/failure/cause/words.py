@@ -7,7 +7,7 @@ import re
 
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
-from audit.failure.cause.classify import speaks_of_data
+from audit.failure.cause.classify import speaks_of_data, speaks_of_surroundings
 from audit.failure.cause.scene import StepView
 from audit.failure.model import Kind, Line
 from audit.failure.structure.progress import metric_line
@@ -19,16 +19,6 @@ _BOILERPLATE = re.compile(
     r"exit(?:ed)? (?:with )?(?:code|status)|Process completed|returned non-zero|script returned|Job failed|failed with exit|see (?:above|"
     r"log)|command .* failed|"
     r"make: \*\*\*|Errors? while running|aborting|Traceback",
-    re.IGNORECASE,
-)
-_NETWORK = re.compile(
-    r"connection (?:refused|reset|timed out|closed)|timed? ?out|unreachable|temporary failure|name resolution|could not resolve|\b50[234]\b|"
-    r"\b429\b|service unavailable|"
-    r"gateway|rate limit|network",
-    re.IGNORECASE,
-)
-_MACHINE = re.compile(
-    r"out of memory|no space left|disk full|disk quota|cannot allocate|\bOOM\b|bus error|input/output error|read-only file system|no such device",
     re.IGNORECASE,
 )
 _MISSING = re.compile(
@@ -82,7 +72,7 @@ def _said(view: StepView, line: Line) -> "re.Match[str] | None":
 
 
 def _category(text: str) -> Category | None:
-    if _MACHINE.search(text) or _NETWORK.search(text):
+    if speaks_of_surroundings(text):
         return Category.INFRA_RUNTIME
     if speaks_of_data(text) or _MISSING.search(text):
         return Category.DATA_CONFIG
