@@ -29,11 +29,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.e2e import payloads  # noqa: E402
+from tests.e2e.container import container  # noqa: E402
 from tests.e2e.repositories import NAME, Change, make_change, publish  # noqa: E402
 from tests.e2e.runner import IMAGE, RUNNER_IMAGE  # noqa: E402
 from tests.engine.repositories import git  # noqa: E402
-from tests.fakegithub import TOKENS, FakeGitHub, fake_github  # noqa: E402
+from tests.fakegithub import fake_github  # noqa: E402
 
 
 def size(image: str) -> int:
@@ -50,29 +50,6 @@ def seconds(command: list[str], codes: tuple[int, ...] = (0,)) -> float:
     if done.returncode not in codes:
         raise SystemExit(f"exit code {done.returncode}:\n{done.stdout}{done.stderr}")
     return took
-
-
-def container(github: FakeGitHub, change: Change, scratch: Path, **inputs: str) -> list[str]:
-    """The command with which a runner would start the action on a pull request."""
-    event = scratch / "event.json"
-    event.write_text(json.dumps(payloads.pull_request(change)), "utf-8")
-    for name in ("output", "summary"):
-        (scratch / name).write_text("")
-    (scratch / "temp").mkdir(exist_ok=True)
-    given = {
-        "GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": "/github/workflow/event.json",
-        "GITHUB_REPOSITORY": NAME, "GITHUB_SHA": change.merge, "GITHUB_REF": "refs/pull/7/merge", "GITHUB_ACTOR": "octocat",
-        "GITHUB_API_URL": github.api_url, "GITHUB_GRAPHQL_URL": github.graphql_url, "GITHUB_SERVER_URL": github.server_url,
-        "GITHUB_RUN_ID": "1", "GITHUB_RUN_ATTEMPT": "1", "GITHUB_WORKFLOW": "ml-audit", "GITHUB_JOB": "audit",
-        "GITHUB_OUTPUT": "/github/workflow/output", "GITHUB_STEP_SUMMARY": "/github/workflow/summary",
-        "GITHUB_WORKSPACE": "/github/workspace", "RUNNER_TEMP": "/github/workflow/temp", "HOME": "/github/workflow",
-        **{f"INPUT_{name.upper().replace('_', '-')}": value for name, value in {"github_token": TOKENS.write, **inputs}.items()},
-    }  # fmt: skip
-    return [
-        "docker", "run", "--rm", "--network", "host", "--workdir", "/github/workspace",
-        "--volume", f"{change.folder}:/github/workspace", "--volume", f"{scratch}:/github/workflow",
-        *(f"--env={name}={value}" for name, value in given.items()), IMAGE,
-    ]  # fmt: skip
 
 
 def tell(
