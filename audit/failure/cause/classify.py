@@ -8,6 +8,24 @@ import msgspec
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Strength
 from audit.failure.cause.scene import category_of
+from audit.failure.cause.wording import (
+    BAD_DATA,
+    CAPITAL,
+    CASCADE_TYPES,
+    CODE_ONLY,
+    CONFIG_TYPE,
+    DATA_TYPES,
+    ERRNO,
+    GOLDEN,
+    HTTP_STATUS,
+    INFRA_TYPES,
+    OS_CODES,
+    PARAMETER,
+    SETTING,
+    TAKEN_FROM,
+    is_data,
+    speaks_of_surroundings,
+)
 from audit.failure.model import Hit
 from audit.failure.structure.comparison import Comparison, Subject, comparison, too_tight
 
@@ -41,90 +59,6 @@ STRUCTURAL = frozenset(
 )
 """Signatures that say that something failed, in a form that many failures share."""
 _ORDER = {"root": 0, "confirming": 1, "cascade": 2}
-
-_INFRA = frozenset(
-    "ConnectionError ConnectionResetError ConnectionRefusedError ConnectionAbortedError TimeoutError ReadTimeout ConnectTimeout ReadTimeoutError "
-    "ConnectTimeoutError TimeoutExpired SSLError ProxyError NewConnectionError MaxRetryError ServiceUnavailable InternalServerError "
-    "RemoteDisconnected IncompleteRead "
-    "ChunkedEncodingError MemoryError OutOfMemoryError ResourceExhaustedError gaierror APIConnectionError APITimeoutError RateLimitError".split()
-)
-_DATA = frozenset(
-    "FileNotFoundError NotADirectoryError IsADirectoryError PermissionError ModuleNotFoundError UnicodeDecodeError JSONDecodeError ParserError ScannerError "
-    "ParseError EmptyDataError ValidationError MissingMandatoryValue ConfigAttributeError ConfigKeyError UsageError AuthenticationError BadZipFile "
-    "UnpicklingError GatedRepoError RepositoryNotFoundError RevisionNotFoundError EntryNotFoundError DatasetNotFoundError ArrowInvalid CastError "
-    "TOMLDecodeError YAMLError ArgumentError BadParameter NoSuchOption VersionConflict DistributionNotFound PackageNotFoundError SchemaError "
-    "InterpolationKeyError UnidentifiedImageError NoCredentialsError CommandNotFound HydraException MissingConfigException OverrideParseException "
-    "ConfigCompositionException KaggleApiHTTPError EnvironmentVariableError".split()
-)
-_CASCADE = frozenset(
-    "CalledProcessError ChildFailedError ProcessExitedException ProcessRaisedException BrokenProcessPool RayActorError ActorDiedError EngineDeadError "
-    "WorkerCrashedError BrokenPipeError DistStoreError RendezvousTimeoutError RendezvousConnectionError RendezvousClosedError SignalException "
-    "CellExecutionError DeadKernelError TaskCancelledError CancelledError".split()
-)
-_CONFIG_TYPE = re.compile(
-    r"(?:Config|Configuration|Settings|Schema|Dataset|Data|Tokenizer|Credential|Auth|Checksum|Hash)\w*(?:Error|Exception)$"
-)
-_DATA_FILE = re.compile(
-    r"[\w./-]{1,200}\.(?:jsonl?|csv|tsv|parquet|arrow|tfrecords?|npz|npy|h5|hdf5|zarr|yaml|yml|toml|ini|cfg|pt|pth|bin|safetensors|txt|tar|gz|zst|lmdb|pkl|wav|flac|mp3|jpe?g|png|idx)(?:\b|[:,'\"])"
-)
-_PLACE = re.compile(
-    r"\.(?:jsonl?|csv|tsv|parquet|arrow|txt|yaml|yml|tfrecords?|npz)[:'\", ]{1,3}(?:line |row |record |index |entry |sample )?\d+"
-)
-_MISSING_FILE = re.compile(
-    r"(?:could ?n[o']t|can ?not|can't|unable to|failed to) (?:find|open|read|locate|load|access) [^\n]{0,80}?[\w-]\.(?:json|ya?ml|toml|csv|"
-    r"tsv|jsonl|parquet|txt|pt|pth|bin|safetensors|h5|pkl|npz|ini|cfg)\b",
-    re.IGNORECASE,
-)
-_DATA_WORDS = re.compile(
-    r"\b(?:label|column|columns|shard|record|row|rows|samples?|dataset|schema|vocab(?:ulary)?|tokeni[sz]er|checksum|sha256|md5|feature|features|annotation|manifest|split|class(?:es)?|num_classes|"
-    r"duplicate|leak(?:age)?|corrupt(?:ed)?|truncated|missing values?|null|non-finite (?:cells?|values?|features?|inputs?))\b",
-    re.IGNORECASE,
-)
-_CONFIG_WORDS = re.compile(
-    r"\b(?:config(?:uration)?|unknown (?:key|option|field|argument|setting|optimi[sz]er|scheduler|model|preset|dataset|backend)|invalid "
-    r"(?:value|choice|setting|option)|must be one of|is not a valid|unrecognized|override|"
-    r"environment variable|env var|not set|api[ _-]?key|credentials?|token|must be (?:divisible|a multiple)|not divisible|requires --|hyper-?parameter|yaml)\b",
-    re.IGNORECASE,
-)
-_DATA_MODULE = re.compile(
-    r"(?:^|/)(?:\w*(?:data|dataset|loader|preprocess|tokeni[sz]\w*|schema|manifest|corpus|config|settings|options|args|cli)\w*)(?:/|\.py$)",
-    re.IGNORECASE,
-)
-_HTTP = re.compile(
-    r"\b(?P<code>4\d\d|5\d\d)\b[^\n]{0,40}\b(?:Client|Server)? ?(?:Error|error|Unauthorized|Forbidden|Not Found|Gateway|Too Many|"
-    r"Unavailable)|(?:HTTP|status)[ a-z:=]{0,12}(?P<code2>4\d\d|5\d\d)\b",
-    re.IGNORECASE,
-)
-_GOLDEN = re.compile(
-    r"\b(?:golden|baseline|reference run|at step \d|epoch \d|iteration \d|main branch|previous run)\b",
-    re.IGNORECASE,
-)
-_DETERMINISM = re.compile(
-    r"bit-?wise|bit-?identical|determinis|reproducib|exact(?:ly)? (?:match|equal)|same seed", re.IGNORECASE
-)
-_OS_CODES = {
-    28: Category.INFRA_RUNTIME,
-    122: Category.INFRA_RUNTIME,
-    5: Category.INFRA_RUNTIME,
-    116: Category.INFRA_RUNTIME,
-    107: Category.INFRA_RUNTIME,
-}
-_OS_CODES |= {
-    98: Category.INFRA_RUNTIME,
-    104: Category.INFRA_RUNTIME,
-    110: Category.INFRA_RUNTIME,
-    111: Category.INFRA_RUNTIME,
-    113: Category.INFRA_RUNTIME,
-}
-_OS_CODES |= {
-    2: Category.DATA_CONFIG,
-    13: Category.DATA_CONFIG,
-    24: Category.DATA_CONFIG,
-    30: Category.INFRA_RUNTIME,
-    12: Category.INFRA_RUNTIME,
-}
-_ERRNO = re.compile(r"\[Errno (\d{1,3})\]")
-
 
 _CHECKING = (
     "",
@@ -172,8 +106,8 @@ def judge(
     if (
         name == "KeyError"
         and source
-        and not _TAKEN_FROM.search(source)
-        and not _CAPITAL.fullmatch(message.strip())
+        and not TAKEN_FROM.search(source)
+        and not CAPITAL.fullmatch(message.strip())
     ):
         return Judged("key_error", Category.CORRECTNESS, Strength.GENERIC)
     if (
@@ -185,7 +119,7 @@ def judge(
         return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit, sure=True)
     checked = comparison(message, context) if name in _CHECKING else None
     stated = name in ("", "SystemExit") and checked is not None and checked.strength >= 2
-    if name in _CASCADE or (hit is not None and hit.signature.role == "cascade" and not stated):
+    if name in CASCADE_TYPES or (hit is not None and hit.signature.role == "cascade" and not stated):
         signature = hit.signature.name if hit is not None else _snake(name)
         return Judged(signature, category_of(hit.signature.category) if hit else None, Strength.CASCADE, hit)
     if checked is not None and (
@@ -215,7 +149,7 @@ def _check(found: Comparison, name: str, text: str, hit: Hit | None, *, context:
             )
         case Subject.PERFORMANCE | Subject.MEMORY | Subject.POLICY:
             return Judged(signature, Category.METRIC_POLICY, Strength.NAMED, hit, found)
-        case Subject.QUALITY if equal and not _GOLDEN.search(text):
+        case Subject.QUALITY if equal and not GOLDEN.search(text):
             return Judged(
                 signature if hit else "numeric_mismatch", Category.CORRECTNESS, Strength.NAMED, hit, found
             )
@@ -249,7 +183,7 @@ def _check(found: Comparison, name: str, text: str, hit: Hit | None, *, context:
     if hit is not None and hit.signature.role == "root" and hit.signature.category != "by_context":
         return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit, found)
     if name in ("", "AssertionError", "Failed"):
-        data = _is_data(text, context)
+        data = is_data(text, context)
         return Judged(
             "assertion_failed",
             Category.DATA_CONFIG if data else Category.CORRECTNESS,
@@ -260,86 +194,15 @@ def _check(found: Comparison, name: str, text: str, hit: Hit | None, *, context:
     return None
 
 
-_CAPITAL = re.compile(r"'[A-Z][A-Z0-9_]{2,}'")
-"""A key that is spelt like a variable of the environment."""
-_SETTING = re.compile(
-    r"\bunknown (?:key|option|field|argument|setting|optimi[sz]er|scheduler|model|preset|dataset|backend|task|loss|activation|precision|"
-    r"strategy|metric|split)\b|"
-    r"\b(?:missing|required) (?:config(?:uration)?|setting|environment variable|hyper-?parameter|option|key in config)|\binvalid "
-    r"(?:config(?:uration)?|setting)\b|"
-    r"\bmust be one of\b|\bis not a valid (?:choice|value|option|optimi[sz]er|model|preset)|environment variable \S+ (?:is )?(?:not set|missing|required)|"
-    r"\b(?:set|export) [A-Z][A-Z0-9_]{3,} (?:to|before|in)\b|\bnot (?:found|defined) in (?:the )?config",
-    re.IGNORECASE,
-)
-"""Sentences that only a wrong setting draws."""
-_TAKEN_FROM = re.compile(
-    r"\b(?:cfg|conf(?:ig)?|settings|args|hparams|hyperparams|params|opts?|options|env(?:iron)?|row|sample|example|record|batch|item|df|frame|data|features?|ds|dataset|meta(?:data)?|manifest|entry)\w{0,12}"
-    r"(?:\.\w{1,30}){0,2}\s?\[",
-    re.IGNORECASE,
-)
-"""Names of what is read from settings or data, where one of its keys is asked for."""
-
-
-_NETWORK = re.compile(
-    r"connection (?:refused|reset|timed out|closed)|timed? ?out|unreachable|temporary failure|name resolution|could not resolve|\b50[234]\b|"
-    r"\b429\b|service unavailable|"
-    r"gateway|rate limit|network|StatusCode\.(?:UNAVAILABLE|DEADLINE_EXCEEDED)",
-    re.IGNORECASE,
-)
-_MACHINE = re.compile(
-    r"out of memory|no space left|disk full|disk quota|cannot allocate|\bOOM\b|bus error|input/output error|read-only file system|no such device",
-    re.IGNORECASE,
-)
-_PARAMETER = re.compile(
-    r"\b(?:learning_rate|lr|batch_size|num_\w+|hidden_size|dropout|epochs|steps|weight_decay|warmup\w*|seed|max_\w+|min_\w+|\w+_size|\w+_ratio|\w+_rate|temperature|top_[pk]|"
-    r"gradient_accumulation\w*)\b[^\n]{0,40}\bmust\b",
-    re.IGNORECASE,
-)
-"""A hyper-parameter that is told what it must be."""
-_BAD_DATA = re.compile(
-    r"could not convert string to|inconsistent numbers? of samples|checksum (?:differs|mismatch|failed)|contains? (?:nan|infinity|null)|"
-    r"empty (?:dataset|file|split)|"
-    r"unexpected end of (?:file|data)|corrupt|not a (?:gzip|zip|parquet|valid image)|invalid (?:header|magic|json|utf-8)|Expected \d+ (?:fields|columns)",
-    re.IGNORECASE,
-)
-_CODE_ONLY = frozenset(
-    "TypeError AttributeError NameError UnboundLocalError IndexError ZeroDivisionError AssertionError RecursionError "
-    "SyntaxError ImportError".split()
-)
-"""Exceptions whose messages speak of program text, whatever words are in them."""
-
-
-def speaks_of_surroundings(text: str) -> bool:
-    """Whether a message is about the network or the machine."""
-    return bool(_NETWORK.search(text) or _MACHINE.search(text))
-
-
-def speaks_of_data(text: str) -> bool:
-    """Whether a message is about a data file or a setting."""
-    return bool(
-        _MISSING_FILE.search(text)
-        or _PLACE.search(text)
-        or (_DATA_FILE.search(text) and (_DATA_WORDS.search(text) or _CONFIG_WORDS.search(text)))
-    )
-
-
-def _is_data(text: str, place: str) -> bool:
-    """Whether a message speaks of data or of settings: a data file with a position in it, or such words from such a module."""
-    if _PLACE.search(text) or _MISSING_FILE.search(text):
-        return True
-    words = _DATA_WORDS.search(text) or _CONFIG_WORDS.search(text)
-    return bool(words and (_DATA_FILE.search(text) or _DATA_MODULE.search(place)))
-
-
 def _by_type(
     name: str, message: str, hit: Hit | None, *, context: str, place: str, source: str = ""
 ) -> Judged:
     """By the exception's type, where neither a signature nor a comparison decides."""
     signature = hit.signature.name if hit is not None else _snake(name) if name else "assertion_failed"
-    if code := _ERRNO.search(message):
-        category = _OS_CODES.get(int(code[1]), Category.CORRECTNESS)
+    if code := ERRNO.search(message):
+        category = OS_CODES.get(int(code[1]), Category.CORRECTNESS)
         return Judged(signature, category, Strength.GENERIC, hit)
-    if (http := _HTTP.search(message)) and re.search(
+    if (http := HTTP_STATUS.search(message)) and re.search(
         r"HTTP|Status|Client|Server|Request|API|url", name + message
     ):
         status = int(http["code"] or http["code2"])
@@ -347,9 +210,9 @@ def _by_type(
         return Judged(
             "http_error", Category.INFRA_RUNTIME if infra else Category.DATA_CONFIG, Strength.NAMED, hit
         )
-    if name in _INFRA:
+    if name in INFRA_TYPES:
         return Judged(signature, Category.INFRA_RUNTIME, Strength.GENERIC, hit)
-    if name in _DATA or _CONFIG_TYPE.search(name):
+    if name in DATA_TYPES or CONFIG_TYPE.search(name):
         return Judged(signature, Category.DATA_CONFIG, Strength.GENERIC, hit)
     if name in ("KeyboardInterrupt", "SystemExit"):
         return Judged(signature, None, Strength.CASCADE, hit)
@@ -362,13 +225,13 @@ def _by_type(
         "Exception",
         "OSError",
         "",
-    ) and _is_data(message, place or context):
+    ) and is_data(message, place or context):
         return Judged(signature, Category.DATA_CONFIG, Strength.GENERIC, hit)
-    if name not in _CODE_ONLY and name and speaks_of_surroundings(message):
+    if name not in CODE_ONLY and name and speaks_of_surroundings(message):
         return Judged(signature, Category.INFRA_RUNTIME, Strength.GENERIC, hit)
-    if name not in _CODE_ONLY and (_BAD_DATA.search(message) or _PARAMETER.search(message)):
+    if name not in CODE_ONLY and (BAD_DATA.search(message) or PARAMETER.search(message)):
         return Judged(signature, Category.DATA_CONFIG, Strength.GENERIC, hit)
-    if name == "KeyError" and _TAKEN_FROM.search(source):
+    if name == "KeyError" and TAKEN_FROM.search(source):
         return Judged("key_missing", Category.DATA_CONFIG, Strength.GENERIC, hit)
     if name in (
         "ValueError",
@@ -377,9 +240,9 @@ def _by_type(
         "Exception",
         "SystemExit",
         "NotImplementedError",
-    ) and _SETTING.search(message):
+    ) and SETTING.search(message):
         return Judged("invalid_setting", Category.DATA_CONFIG, Strength.GENERIC, hit)
-    if name == "KeyError" and _CAPITAL.fullmatch(message.strip()):
+    if name == "KeyError" and CAPITAL.fullmatch(message.strip()):
         return Judged("environment_variable_missing", Category.DATA_CONFIG, Strength.GENERIC, hit)
     return Judged(signature, Category.CORRECTNESS, Strength.GENERIC, hit)
 

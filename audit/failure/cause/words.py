@@ -7,8 +7,8 @@ import re
 
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
-from audit.failure.cause.classify import speaks_of_data, speaks_of_surroundings
 from audit.failure.cause.scene import StepView
+from audit.failure.cause.wording import speaks_of_data, speaks_of_surroundings
 from audit.failure.model import Kind, Line
 from audit.failure.structure.progress import metric_line
 
