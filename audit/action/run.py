@@ -42,7 +42,8 @@ from audit.documents.report import Report
 from audit.documents.rule import RuleText
 from audit.engine import audit as engine
 from audit.engine import options as engine_options
-from audit.engine.failure import FailureEffects, analyse
+from audit.engine.failure import Analysed, FailureEffects, analyse
+from audit.engine.failure import InputError as UnreadableInput
 from audit.github.check import Check, open_check
 from audit.github.destination import Effects
 from audit.github.publish import publish, publish_trouble, publish_verdict
@@ -259,10 +260,7 @@ class _Work:
             environ = environment(self.plan, inputs, runner.environ, runner.workspace)
             found = self._beside_logs(stack, environ)
             self.check = open_check(self.plan.destination, self.plan.wishes, runner.effects)
-            analysed = analyse(
-                failure_options(logs, found.target if found else None, inputs, runner.roots),
-                FailureEffects({**environ, **(found.variables if found else {})}, step=runner.log.debug),
-            )
+            analysed = self._analysed(logs, found, environ)
         verdict = analysed.verdict
         passed = verdict.category not in closing(inputs)
         files = self._documents(lambda: write_verdict(analysed, inputs, runner.roots))
@@ -295,6 +293,23 @@ class _Work:
             return None
         self.plan = adjusted(self.plan, found)
         return found
+
+    def _analysed(
+        self, logs: tuple[Path, ...], found: Located | None, environ: Mapping[str, str]
+    ) -> Analysed:
+        """The verdict, without the repository where that turns out not to be readable."""
+        runner = self._runner
+        options = failure_options(logs, found.target if found else None, self._inputs, runner.roots)
+        effects = FailureEffects({**environ, **(found.variables if found else {})}, step=runner.log.debug)
+        try:
+            return analyse(options, effects)
+        except UnreadableInput:
+            raise
+        except (SourceError, NetworkError) as error:
+            if found is None:
+                raise
+            runner.log.warning(f"The verdict is made without the repository: {error.message}")
+            return analyse(msgspec.structs.replace(options, repo=None), effects)
 
     def _documents(self, write: Callable[[], dict[str, str]]) -> dict[str, str]:
         """Paths of what was written, by output; what cannot be written is a warning."""

@@ -176,3 +176,13 @@ def test_a_hostile_log_runs_no_command(world):
     quoted = [line for line in commands(done.log) if "set-output" in line or "add-mask" in line]
     assert quoted == []
     assert json.dumps(done.outputs)
+
+
+def test_an_archive_that_cannot_be_read_costs_the_repository_not_the_verdict(world):
+    left(world, zipped())
+    (world.folder / "w").mkdir()  # no checkout was made
+    world.github.fault("GET", "/tarball/", faults.FORBIDDEN)
+    done = world.run("workflow_run_own", mode="failure")
+    assert (done.code, done.outputs["verdict"]) == (0, "correctness")
+    assert "The verdict is made without the repository: GitHub forbids reading" in done.log
+    assert verdict_of(done).trace == ()
