@@ -50,6 +50,7 @@ class Clock:
 
     seconds: float = 0.0
     said: list[str] = field(default_factory=list)
+    timeout: float = 10.0
 
     def sleep(self, seconds: float) -> None:
         self.seconds += seconds
@@ -60,7 +61,7 @@ class Clock:
             sleep=self.sleep,
             say=self.said.append,
             wall=lambda: 1_800_000_000.0 + self.seconds,
-            timeout=0.15,
+            timeout=self.timeout,
         )
 
 
@@ -82,6 +83,12 @@ class World:
     github: FakeGitHub
     environ: dict[str, str]
     clock: Clock
+
+    def fault(self, method: str, path: str, fault: Fault, *, skip: int = 0) -> None:
+        """From now on; a silent server is not given long, as that is real time."""
+        self.github.fault(method, path, fault, skip=skip)
+        if fault.seconds:
+            self.clock.timeout = 0.3
 
     def run(self, **inputs: str) -> int:
         given = {f"INPUT_{name.upper().replace('_', '-')}": value for name, value in inputs.items()}
@@ -124,7 +131,7 @@ def world(
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 @pytest.mark.parametrize(("fail_on", "code"), [("info", 1), ("never", 0)])
 def test_nothing_of_github_works(world: World, fault: Fault, fail_on: str, code: int) -> None:
-    world.github.fault("*", "/", fault)
+    world.fault("*", "/", fault)
     assert world.run(fail_on=fail_on) == code
     assert world.outputs["conclusion"] == ("failure" if code else "success")
     assert world.outputs["report-json"]
@@ -139,7 +146,7 @@ def test_nothing_of_github_works(world: World, fault: Fault, fail_on: str, code:
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_one_channel_fails(world: World, fault: Fault, channel: str) -> None:
-    world.github.fault(*CHANNELS[channel], fault)
+    world.fault(*CHANNELS[channel], fault)
     assert world.run(fail_on="info") == 1
     there = world.github.world.repositories[REPOSITORY]
     assert len(there.comments) <= 1
@@ -157,7 +164,7 @@ def test_one_channel_fails(world: World, fault: Fault, channel: str) -> None:
 def test_the_baseline_cannot_be_had(world: World, shallow: Path, fault: Fault) -> None:
     """Neither Git nor GitHub has the merge base: all findings count, and it is said."""
     world.environ["GITHUB_WORKSPACE"] = str(shallow)
-    world.github.fault("GET", "/(compare|tarball|git/trees|commits)/", fault)
+    world.fault("GET", "/(compare|tarball|git/trees|commits)/", fault)
     assert world.run(fail_on="warning") == 1
     there = world.github.world.repositories[REPOSITORY]
     [comment] = there.comments.values()
@@ -206,7 +213,7 @@ def test_the_second_stage(second: World) -> None:
 @pytest.mark.parametrize("path", ["/pulls$", "/artifacts$", "/zip$"])
 def test_the_second_stage_cannot_read(second: World, fault: Fault, path: str) -> None:
     """No report, or no pull request: nothing is said in a green voice, and nobody waits."""
-    second.github.fault("GET", path, fault)
+    second.fault("GET", path, fault)
     code = second.run()
     there = second.github.world.repositories[REPOSITORY]
     assert code in ((3,) if path != "/pulls$" else (0, 3))
@@ -220,7 +227,7 @@ def test_the_second_stage_cannot_read(second: World, fault: Fault, path: str) ->
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_the_second_stage_cannot_write(second: World, fault: Fault) -> None:
-    second.github.fault("POST", "/comments$", fault)
+    second.fault("POST", "/comments$", fault)
     assert second.run() == 0
     assert len(second.github.world.repositories[REPOSITORY].comments) <= 1
     assert len(second.warnings()) <= 1
@@ -229,7 +236,7 @@ def test_the_second_stage_cannot_write(second: World, fault: Fault) -> None:
 
 @pytest.mark.parametrize("when", [0, 1, 2, 3, 4, 5, 6, 7])
 def test_the_token_expires_on_the_way(world: World, when: int) -> None:
-    world.github.fault("*", "/", faults.UNAUTHORIZED, skip=when)
+    world.fault("*", "/", faults.UNAUTHORIZED, skip=when)
     assert world.run(fail_on="info") == 1
     for warning in world.warnings():
         assert "401" in warning

@@ -117,7 +117,9 @@ def test_a_slow_answer_ends_with_the_clients_patience(
     github_server.fault("POST", "/comments", faults.slow(60, when))
     started = time.monotonic()
     with pytest.raises(requests.exceptions.ReadTimeout):
-        post(github_server, timeout=0.1)
+        post(github_server, timeout=(5, 0.2))
+    while not github_server.requests:
+        time.sleep(0.01)
     github_server.close()
     assert time.monotonic() - started < 30
     assert written(github_server) == done

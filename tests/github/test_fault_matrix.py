@@ -220,8 +220,8 @@ def test_a_server_that_says_nothing(
 ) -> None:
     clock = Clock()
     started = time.monotonic()
-    done = twice(github_server, clock, endpoint, faults.slow(60, when), times, timeout=0.15)
-    assert time.monotonic() - started < 30
+    done = twice(github_server, clock, endpoint, faults.slow(60, when), times, timeout=0.3)
+    assert time.monotonic() - started < 60
     once_each(github_server)
     clear(done.published.warnings, github_server)
     assert len(done.published.warnings) <= len(ENDPOINTS[endpoint])

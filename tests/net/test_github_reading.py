@@ -156,7 +156,7 @@ def test_a_server_that_says_nothing(
     started = time.monotonic()
     with client(fake, clock) as github, pytest.raises(NetworkError) as caught:
         # PyGithub takes whole seconds only, which would make this test last for many of them.
-        monkeypatch.setattr(github._requester(), "_Requester__timeout", 0.1)
+        monkeypatch.setattr(github._requester(), "_Requester__timeout", 0.2)
         READS[what](github, pull)
     assert time.monotonic() - started < 20
     assert "did not answer within" in caught.value.message
