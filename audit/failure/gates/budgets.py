@@ -70,7 +70,7 @@ def _coverage(checkout: Checkout, calls: Sequence[Called], lines: Sequence[Line]
         place = _where_set(checkout, calls)
         exact, facts = _exact(total, at, actual, limit, f"{place[0]}:{place[1]}")
         yield GateOutcome(
-            name=f"coverage >= {limit:.6g}", path=place[0], line=place[1], symbol="fail-under", rule=f"coverage >= {limit:.6g}",
+            name=f"coverage >= {limit * 100:.6g} %", path=place[0], line=place[1], symbol="fail-under", rule=f"coverage >= {limit:.6g}",
             subject=Subject.POLICY, passed=False, metric="coverage", operator=">=", actual=exact, limit=limit,
             margin=(exact - limit) / limit if limit else None, origins=(Origin("stored", "fail-under", place[0]),),
             told=(line.source, line.number), facts=tuple(facts),

@@ -19,8 +19,8 @@ MAX_DATA: Final = 8 * 2**20
 MAX_READ: Final = 64 * 2**20
 """Bytes read of a checkout altogether."""
 
-MAX_PARSED: Final = 4_000_000
-"""Characters of Python that are parsed: some seconds of work. Who asks, asks for the likeliest files first."""
+MAX_PARSED: Final = 2_000_000
+"""Characters of Python that are parsed: two seconds of work. Who asks, asks for the likeliest files first."""
 
 _ALIAS: Final = re.compile(r"(?:^|[\s\[{,])\*\w", re.MULTILINE)
 SKIPPED: Final = ("node_modules/", "site-packages/", ".git/", "third_party/", "vendor/")

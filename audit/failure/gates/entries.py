@@ -23,6 +23,9 @@ _GATE_FILE: Final = re.compile(
     r"(gate|check|compare|golden|budget|threshold|regress|verify|validate)[^/]*\.py$"
 )
 _GATE_TEXT: Final = re.compile(r"assert|\b(?:raise|exit|SystemExit|fail|return False|return 1)\b")
+_READS: Final = re.compile(
+    r"json\.loads?\(|read_csv|EventAccumulator|DictReader|safe_load|get_metric_history|read_json|\.summary\["
+)
 _DATA_TEXT: Final = re.compile(
     r"\b(json|csv|yaml|toml|open|read_text|read_csv|EventAccumulator|mlflow|wandb|pandas)\b"
 )
@@ -75,13 +78,17 @@ def gate_files(
         ordered += own
     elif measured:
         ordered += [p for p in own if _TEST_FILE.search(p) or _GATE_FILE.search(p)]
-    kept = (p for p in dict.fromkeys(ordered) if _promising(checkout, p))
+    likely = set(named) | set(shown)
+    kept = (
+        p for p in dict.fromkeys(ordered) if _promising(checkout, p, len(own) > SMALL and p not in likely)
+    )
     return [p for _, p in zip(range(MAX_FILES), kept, strict=False)]
 
 
-def _promising(checkout: Checkout, path: str) -> bool:
-    text = checkout.text(path) if path.endswith(".py") else None
-    return bool(text and _GATE_TEXT.search(text))
+def _promising(checkout: Checkout, path: str, strictly: bool) -> bool:
+    """Whether a file compares something; `strictly`: and reads results from files, as few of a large checkout's tests do."""
+    text = checkout.text(path)
+    return bool(text and _GATE_TEXT.search(text) and (not strictly or _READS.search(text)))
 
 
 def is_test(path: str, tree: ast.Module) -> bool:

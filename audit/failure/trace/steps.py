@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final, Protocol
 
 from audit.documents.verdict import TraceStep
@@ -15,8 +16,10 @@ from audit.failure.trace.frames import Place, frames_around
 from audit.source.snapshot import Snapshot
 
 MAX_STEPS: Final = 14
-MAX_PRINTED: Final = 300
-"""Python files looked into for the statement that printed a line."""
+MAX_PRINTED: Final = 3_000
+"""Python files in whose text the words of a line are looked for."""
+MAX_HOLDING: Final = 20
+"""Files with such words that are parsed."""
 _SPACE: Final = re.compile(r"\s+")
 _MARK: Final = re.compile(r"^\s*(?:##\[group\]Run |\[command\]|Run |\++ |\$ |> )")
 _NODE: Final = re.compile(r"([\w./-]{1,300}\.py)::([\w:]{1,300})")
@@ -221,7 +224,10 @@ def _comparison(gate: GateOutcome, checkout: Checkout) -> Iterator[TraceStep]:
 def printer(text: str, checkout: Checkout) -> TraceStep | None:
     """The statement of the checkout whose message a line of the log is; None where none or several fit equally well."""
     best: list[tuple[int, str, Template]] = []
-    for path in [p for p in checkout.python_files() if not any(part in p for part in SKIPPED)][:MAX_PRINTED]:
+    pieces = _literals(text)
+    own = [p for p in checkout.python_files()[:MAX_PRINTED] if not any(part in p for part in SKIPPED)]
+    holding = [p for p in own if any(piece in (checkout.text(p) or "") for piece in pieces)]
+    for path in holding[:MAX_HOLDING]:
         tree = checkout.tree(path)
         for node in messages(tree) if tree is not None else ():
             template = template_of(node)
@@ -232,6 +238,16 @@ def printer(text: str, checkout: Checkout) -> TraceStep | None:
         return None
     _, path, template = best[0]
     return TraceStep(path, template.line, _function_at(checkout.tree(path), template.line), "prints the line")
+
+
+def _literals(text: str) -> list[str]:
+    """Pairs of neighbouring words of a line, as a message's literal text would hold them; numbers may be its values."""
+    words = text[:2_000].split()
+    return [
+        f"{a} {b}"
+        for a, b in pairwise(words)
+        if a.isascii() and len(a) + len(b) > 5 and not any(c.isdigit() for c in a + b)
+    ][:60]
 
 
 def _function_at(tree: ast.Module | None, line: int) -> str:
