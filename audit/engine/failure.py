@@ -81,7 +81,7 @@ def analyse(options: FailureOptions, effects: FailureEffects) -> Analysed:
     with _repository(options, effects) as repo:
         effects.step("Looking for the cause")
         gates = _gates(repo, telemetry, reading)
-        scene = _scene(reading, gates, repo)
+        scene = _scene(reading, gates, repo, telemetry)
         causes = select(scene)
         facts = _facts(scene, causes, telemetry, repo)
         claims = _claims(options.claims, telemetry, reading, facts)
@@ -128,14 +128,16 @@ def _gates(repo: Snapshot | None, telemetry: Telemetry, reading: Reading) -> lis
     return evaluate(repo, telemetry, reading)
 
 
-def _scene(reading: Reading, gates: Sequence[GateOutcome], repo: Snapshot | None) -> Scene:
+def _scene(
+    reading: Reading, gates: Sequence[GateOutcome], repo: Snapshot | None, telemetry: Telemetry
+) -> Scene:
     if repo is None:
-        return Scene(reading, gates)
+        return Scene(reading, gates, reports=telemetry.tests)
     from audit.failure.structure.workflow import written_steps
 
     checkout = Checkout(repo)
     workflows = {path: checkout.data(path) for path in checkout.paths if _WORKFLOW.search(path)}
-    return Scene(reading, gates, written_steps(workflows), checkout)
+    return Scene(reading, gates, written_steps(workflows), checkout, telemetry.tests)
 
 
 def _facts(

@@ -241,3 +241,24 @@ def test_an_empty_log_and_noise_are_inconclusive(tmp_path: Path) -> None:
         found = verdict(log)
         assert found.category is Category.INCONCLUSIVE
         assert found.cause is None
+
+
+def test_a_report_says_what_the_log_left_out(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text(
+        "##[group]Run pytest --tb=no\n##[endgroup]\n============================= test session starts ==============================\ncollected 1 item\n"
+        "tests/test_a.py::test_x FAILED                                           [100%]\n"
+        "=========================== short test summary info ============================\nFAILED tests/test_a.py::test_x\n"
+        "============================== 1 failed in 0.10s ===============================\n##[error]Process completed with exit code 1.\n"
+    )
+    assert verdict(log).category is Category.INCONCLUSIVE
+    report = tmp_path / "junit.xml"
+    report.write_text(
+        '<testsuites><testsuite tests="1" failures="1"><testcase classname="tests.test_a" name="test_x"><failure message="AssertionError: '
+        'median step time 0.9s above limit 0.5s">'
+        "</failure></testcase></testsuite></testsuites>"
+    )
+    found = verdict(log, metrics=(report,))
+    assert found.category is Category.METRIC_POLICY
+    assert found.cause is not None
+    assert found.cause.line == 7

@@ -14,6 +14,7 @@ from audit.failure.structure.pytest_report import Session, sessions
 from audit.failure.structure.steps import Conclusion, Job, Step, jobs
 from audit.failure.structure.tracebacks import Traceback, tracebacks
 from audit.failure.structure.workflow import Written, annotated
+from audit.telemetry.model import Outcome, TestResults
 
 StreamKey = tuple[str, int | None, str | None]
 """Source, rank, worker: who wrote a line."""
@@ -22,9 +23,21 @@ StreamKey = tuple[str, int | None, str | None]
 class StepView:
     """One step, with what its lines hold. Each part is worked out when a rule first asks."""
 
-    def __init__(self, step: Step, hits: "HitIndex") -> None:
+    def __init__(self, step: Step, hits: "HitIndex", reports: Sequence[TestResults] = ()) -> None:
         self.step = step
         self._hits = hits
+        self._reports = reports
+
+    def reported(self, node: str) -> str:
+        """What a test report says of a failed test: the first line of its failure, "" where there is no report of it."""
+        name = node.rpartition("::")[2]
+        for results in self._reports:
+            for case in results.cases:
+                if case.outcome in (Outcome.FAILED, Outcome.ERROR) and (
+                    case.id == node or case.id.endswith(name)
+                ):
+                    return case.message
+        return ""
 
     @cached_property
     def hits(self) -> tuple[Hit, ...]:
@@ -105,10 +118,12 @@ class Scene:
         gates: Sequence[GateOutcome] = (),
         written: Sequence[Written] = (),
         checkout: Checkout | None = None,
+        reports: Sequence[TestResults] = (),
     ) -> None:
         self.reading = reading
         self.gates = tuple(gates)
         self.checkout = checkout
+        self._reports = tuple(reports)
         self.hits = HitIndex(reading.hits)
         self.jobs: tuple[Job, ...] = tuple(annotated(job, written) for job in jobs(reading))
         self._views: dict[int, StepView] = {}
@@ -117,7 +132,7 @@ class Scene:
         """The view of a step, made once."""
         key = id(step)
         if key not in self._views:
-            self._views[key] = StepView(step, self.hits)
+            self._views[key] = StepView(step, self.hits, self._reports)
         return self._views[key]
 
     @property

@@ -179,35 +179,40 @@ def _candidate(
 
 
 def _from_summary(view: StepView, session: Session, failing: Sequence[str]) -> list[Candidate]:
-    """Where no block is shown (`--tb=no`, cut logs) the short summary's messages are what is left."""
-    for item in session.short:
+    """Where no block is shown (`--tb=no`, cut logs) the short summary's messages are what is left, and what a test report says of the test."""
+    shown = [*session.short, *session.progress]
+    for item in shown:
         if item.outcome not in ("FAILED", "ERROR") or item.node not in failing:
             continue
-        named = NAMED.match(item.message)
+        message = item.message or view.reported(item.node)
         hits = [hit for hit in view.hits_on(item.line) if not hit.discounted]
-        if not item.message and best_hit(hits) is None:
-            continue
-        judged = judge(
-            named["kind"] if named else "",
-            (named["message"] or "") if named else item.message,
-            hits,
-            context=item.node,
-        )
-        return [
-            Candidate(
-                item.line,
-                judged.signature,
-                judged.category,
-                judged.strength,
-                Origin.TEST,
-                view.step,
-                hit=judged.hit,
-                comparison=judged.comparison,
-                failing=tuple(failing),
-                why=judged.why,
-            )
-        ]
-    return []
+        if message or best_hit(hits) is not None:
+            return [_told(view, item.line, message, hits, item.node, failing)]
+    reported = next(((node, text) for node in failing if (text := view.reported(node))), None)
+    if reported is None or session.summary is None:
+        return []
+    return [_told(view, session.summary, reported[1], (), reported[0], failing)]
+
+
+def _told(
+    view: StepView, line: Line, message: str, hits: Sequence[Hit], node: str, failing: Sequence[str]
+) -> Candidate:
+    """A candidate from a message alone."""
+    named = NAMED.match(message)
+    kind, said = (named["kind"], named["message"] or "") if named else ("", message)
+    judged = judge(kind, said, hits, context=node)
+    return Candidate(
+        line,
+        judged.signature,
+        judged.category,
+        judged.strength,
+        Origin.TEST,
+        view.step,
+        hit=judged.hit,
+        comparison=judged.comparison,
+        failing=tuple(failing),
+        why=judged.why,
+    )
 
 
 def _crash(view: StepView, session: Session) -> Candidate | None:
