@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from statistics import median
 
-from audit.documents.verdict import Fact
+from audit.documents.verdict import Fact, FactInput
 from audit.failure.facts.formulas import finite, ratio, relative_error, steady
 from audit.failure.facts.histories import History, by_step, last_finite
 from audit.failure.facts.make import fact, of_point, of_series
@@ -29,6 +29,20 @@ def compare(candidate: History, baseline: History) -> Iterator[Fact]:
         for name in [name for name in shared if meaning(candidate.series[name].name) is kind][:1]:
             yield from _speed(candidate.series[name], baseline.series[name])
     yield from _whole(candidate, baseline)
+    differing = _differing_settings(candidate, baseline)
+    if differing:
+        sources = [
+            FactInput(run.label, None, run.record.source)
+            for run in (candidate, baseline)
+            if run.record is not None
+        ]
+        yield Fact(
+            "settings_that_differ",
+            ", ".join(differing)[:300],
+            "",
+            "recorded settings with other values in the two runs",
+            tuple(sources),
+        )
     for history, part in ((candidate, "candidate"), (baseline, "baseline")):
         series = history.main_loss()
         if series is not None:
@@ -147,7 +161,7 @@ def _whole(candidate: History, baseline: History) -> Iterator[Fact]:
             )
 
 
-def same_settings(candidate: History, baseline: History) -> list[str]:
+def _differing_settings(candidate: History, baseline: History) -> list[str]:
     """The names of recorded settings in which the two runs differ: a ratio of runs that differ in more than the change is
     none of the change.
     """

@@ -49,13 +49,16 @@ def margin(
 
 
 def against(name: str, value: FactInput, history: Sequence[FactInput]) -> Iterator[Fact]:
-    """(value - mean) in standard deviations of the earlier runs; nothing below five of them (see `UNKNOWN`)."""
+    """(value - mean) in standard deviations of the earlier runs; `UNKNOWN` below five of them."""
     past = [
         float(item.value)
         for item in history
         if isinstance(item.value, int | float) and math.isfinite(item.value)
     ]
-    if len(past) < MIN_RUNS or not isinstance(value.value, int | float):
+    if not isinstance(value.value, int | float) or not past:
+        return
+    if len(past) < MIN_RUNS:
+        yield Fact(f"{name}_noise", UNKNOWN, "", f"{len(past)} earlier runs", tuple(history))
         return
     middle, spread = mean(past), standard_deviation(past)
     inputs = list(history[:20])

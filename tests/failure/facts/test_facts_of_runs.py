@@ -162,6 +162,17 @@ def test_two_runs_are_compared_where_their_names_tell_which_is_which() -> None:
     assert told["warm_up_share [baseline]"] == pytest.approx(50 / 70)
 
 
+def test_settings_that_two_runs_do_not_share() -> None:
+    records = [
+        Run(name, f"{name}.jsonl", Format.WANDB, settings={"lr": lr, "out": name, "seed": 1})
+        for name, lr in (("main", 0.1), ("pr", 0.2))
+    ]
+    told = values(
+        compute(telemetry({"main": {"loss": [4.0, 2.0]}, "pr": {"loss": [4.0, 3.0]}}, records=records))
+    )
+    assert told["settings_that_differ"] == "lr"
+
+
 def test_runs_of_unequal_length_are_compared_at_the_last_common_step() -> None:
     told = values(compute(telemetry({"main": {"loss": [4.0, 2.0]}, "pr": {"loss": [4.0, 3.0, 1.0, 0.5]}})))
     assert told["loss_ratio"] == 1.5
@@ -585,7 +596,9 @@ def test_noise_takes_five_runs() -> None:
     assert values(list(against("tps", FactInput("now", 8.0), past)))["tps_z"] == pytest.approx(
         -4 / 1.5811, abs=1e-3
     )
-    assert list(against("tps", FactInput("now", 8.0), past[:4])) == []
+    (unknown,) = against("tps", FactInput("now", 8.0), past[:4])
+    assert unknown.value == "noise unknown: it takes at least five earlier runs of the same job"
+    assert list(against("tps", FactInput("now", 8.0), [])) == []
 
 
 @pytest.mark.parametrize(("name", "expected"), [
