@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -110,6 +110,16 @@ def runs_script(call: Called, path: str) -> bool:
         return dotted == target or dotted.endswith("." + target) or dotted == target + ".__main__"
     plain = target.lstrip("./")
     return path == plain or path.endswith("/" + plain) or plain.endswith("/" + path)
+
+
+def scripts_run(paths: Sequence[str], calls: Sequence[Called]) -> list[str]:
+    """The Python files among `paths` that some command runs, in their order."""
+    names: dict[str, list[Called]] = {}
+    for call in calls:
+        last = call.command.target.rpartition("." if call.command.module else "/")[2]
+        for name in (f"{last}.py", "__main__.py") if call.command.module else (last,):
+            names.setdefault(name, []).append(call)
+    return [p for p in paths if any(runs_script(c, p) for c in names.get(p.rpartition("/")[2], ()))]
 
 
 def runs_pytest(call: Called) -> bool:

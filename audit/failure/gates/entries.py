@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from audit.failure.gates.checkout import Checkout
-from audit.failure.gates.commands import Called, runs_script, words_of
+from audit.failure.gates.commands import Called, runs_script, scripts_run, words_of
 from audit.failure.model import Reading
 
 MAX_FILES: Final = 120
@@ -70,10 +70,10 @@ def gate_files(
     texts = "\n".join(line.text for line in reading.lines) if reading else ""
     named = [p for p in own if f"{p}:" in texts]
     logged = [c for c in calls if c.logged]
-    shown = [p for p in own if any(runs_script(c, p) for c in logged)]
+    shown = scripts_run(own, logged)
     ordered = [*named, *shown]
     if measured or len(own) <= SMALL:
-        ordered += [p for p in own if any(runs_script(c, p) for c in calls)]
+        ordered += scripts_run(own, calls)
     if len(own) <= SMALL:
         ordered += own
     elif measured:
