@@ -34,16 +34,16 @@ Render = Callable[[str, dict[str, Any]], str]
 
 def render(story: Story, *, budget: int = MAX_COMMENT, draw: Render = render_markdown) -> str:
     """The comment in at most `budget` UTF-16 units, a newline at its end. `draw` renders a template by its name."""
-    return _fitted(story, TEMPLATE, draw, lambda text: utf16_units(text) <= budget)
+    return _fitted(story, TEMPLATE, draw, utf16_units, budget)
 
 
 def render_check(story: Story, *, budget: int = MAX_COMMENT, draw: Render = render_markdown) -> str:
     """The text of the check run, which GitHub takes in the basic plane alone: the comment without its head."""
-    text = _fitted(story, CHECK_TEMPLATE, draw, lambda text: len(basic_plane(text)) <= budget)
+    text = _fitted(story, CHECK_TEMPLATE, draw, lambda text: len(basic_plane(text)), budget)
     return basic_plane(text)
 
 
-def _fitted(story: Story, template: str, draw: Render, fits: Callable[[str], bool]) -> str:
+def _fitted(story: Story, template: str, draw: Render, measure: Callable[[str], int], budget: int) -> str:
     parts = chapters(story)
     sizes = (parts.blocking, parts.new, parts.fixed, parts.known)
     most = sum(min(len(rows), limit) for rows, limit in zip(sizes, LIMITS.values(), strict=True))
@@ -51,7 +51,7 @@ def _fitted(story: Story, template: str, draw: Render, fits: Callable[[str], boo
     for drawing in dict.fromkeys((draw, render_markdown)):
         for terse in (False, True):
             made = functools.partial(_drawn, story, parts, template, drawing, terse)
-            if (text := largest(most, made, fits)) is not None:
+            if (text := largest(most, made, measure, budget)) is not None:
                 return text
     return render_markdown("short.md.j2", {"headline": headline(story), "passed": story.gate.passed})
 

@@ -37,7 +37,7 @@ def render(report: Report, *, rules: view.Rules | None = None, budget: int | Non
     most = min(total, budget // _SHORTEST_ROW)
     for listed in (_MOST_LISTED, 5, 0):
         drawn = functools.partial(_rendered, report, rules, listed=listed)
-        found = largest(most, drawn, lambda text: utf8_bytes(text) <= budget)
+        found = largest(most, drawn, utf8_bytes, budget)
         if found is not None:
             return found
     lines = (view.verdict(report), view.outcomes(report), view.coverage(report))

@@ -44,7 +44,7 @@ def render(
             return draw(TEMPLATE, values | _more(story, terse, remarks))
 
         made = functools.partial(drawn, terse=terse)
-        if (text := largest(most, made, lambda text: utf8_bytes(text) <= budget)) is not None:
+        if (text := largest(most, made, utf8_bytes, budget)) is not None:
             return text
     return render_markdown("short.md.j2", {"headline": headline(story), "passed": story.gate.passed})
 

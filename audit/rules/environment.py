@@ -133,12 +133,13 @@ _FOR_DEVELOPERS = re.compile(
 
 class _Loose(msgspec.Struct, frozen=True):
     """A declaration that leaves the version open. `kind`: "list" (a file that is installed from), "side" (such a file of an example, or an
-    extra), "metadata" (a range where a range is right), "beside" (another file, `pinned`, has the version)."""
+    extra), "metadata" (a range where a range is right), "beside" (another file, `pinned`, has the version, `version` where pip wrote it)."""
 
     name: str
     row: Declaration
     kind: str
     pinned: str = ""
+    version: str = ""
 
 
 def _loose(
@@ -166,8 +167,19 @@ def _loose(
         )
         pinned = pin_of(row)
         kind = "metadata" if not lists else "beside" if pinned is not None else "side" if side else "list"
-        found.append(_Loose(name, row, kind, pinned.at if pinned is not None else ""))
+        version = _pinned_version([pin for pin in pins if _is_beside(path, pin.path)])
+        found.append(_Loose(name, row, kind, pinned.at if pinned is not None else "", version))
     return found
+
+
+def _pinned_version(pins: list[Declaration]) -> str:
+    """The one version that pip's lists say, "" where they differ or leave it open."""
+    found = {
+        each.requirement.specifier.replace(" ", "").removeprefix("==")
+        for each in pins
+        if each.requirement.source == "pip"
+    }
+    return found.pop() if len(found) == 1 else ""
 
 
 def _beside_the_lock(
@@ -269,7 +281,8 @@ def _fix(advice: str, kind: str, found: list[_Loose], resolved: Resolutions) -> 
     """The advice, with edits for the lines whose version a lock knows; in metadata a range is right."""
     if kind == "metadata" or found[0].row.path.endswith(".in"):
         return Fix(advice)
-    known = ((each.row, version[0]) for each in found if (version := resolved.of(each.row)))
+    versions = ((each.row, (resolved.of(each.row) or (each.version,))[0]) for each in found)
+    known = ((row, version) for row, version in versions if version)
     edits = tuple(sorted(set(pin_edits(known))))
     return Fix(advice, safe=bool(edits), edits=edits)
 

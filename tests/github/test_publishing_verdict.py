@@ -98,6 +98,22 @@ def test_nothing_failed_and_no_comment_is_there(github_server: FakeGitHub) -> No
     assert [check.conclusion for check in our_checks(github_server)] == ["success"]
 
 
+@pytest.mark.parametrize(
+    ("category", "passed", "sign"),
+    [
+        (Category.INFRA_RUNTIME, True, "⚠"),
+        (Category.INFRA_RUNTIME, False, "❌"),
+        (Category.PASSED, True, "✅"),
+    ],
+)
+def test_green_is_only_where_nothing_failed(
+    github_server: FakeGitHub, category: Category, passed: bool, sign: str
+) -> None:
+    told(github_server, Clock(), verdict(category), passed, comment=CommentMode.ALWAYS)
+    [comment] = our_comments(github_server)
+    assert comment.body.split("\n")[1].startswith(f"## {sign} ML audit · ")
+
+
 def test_a_quoted_line_of_the_log_commands_nothing(github_server: FakeGitHub) -> None:
     clock = Clock()
     told(github_server, clock, verdict(), False)

@@ -565,6 +565,17 @@ def test_a_list_beside_a_lock_gets_the_versions_of_the_lock() -> None:
     )
 
 
+def test_a_list_of_exact_versions_beside_it_is_a_lock_too() -> None:
+    open_torch = {"torch": CriticalDependency("", exact=False)}
+    files = {"requirements.txt": "torch\n", "requirements.lock": "torch==2.4.1\nfilelock==3.15.4\n"}
+    (outcome,) = outcomes("environment.critical_pinned", context(files, critical_dependencies=open_torch))
+    assert outcome.fix is not None
+    assert outcome.fix.edits == (Edit("requirements.txt", 1, 1, "torch==2.4.1\n"),)
+    two = {**files, "constraints.txt": "torch==2.3.0\n"}
+    (outcome,) = outcomes("environment.critical_pinned", context(two, critical_dependencies=open_torch))
+    assert outcome.fix is not None and not outcome.fix.edits
+
+
 @pytest.mark.parametrize(
     "files",
     [

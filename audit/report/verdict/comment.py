@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from audit.documents.verdict import Verdict
+from audit.documents.verdict import Category, Verdict
 from audit.report.templates import render_markdown
 from audit.report.verdict import markdown
 from audit.report.verdict.view import headline
@@ -40,7 +40,8 @@ def _drawn(verdict: Verdict, passed: bool, commit: str, run_url: str, *, shorten
     # The verdict's own Markdown is sanitized already, and stands below a heading of ours.
     head = {
         "headline": headline(verdict),
-        "passed": passed,
+        # Red where the gate closes; green only where nothing failed: a verdict that lets the job go on is still about a failure.
+        "sign": "❌" if not passed else "✅" if verdict.category is Category.PASSED else "⚠",
         "pre_existing": verdict.pre_existing,
         "shortened": shortened,
         "commit": commit[:12],
