@@ -23,6 +23,8 @@ _SECONDARY = 60.0
 """Seconds to wait where a secondary limit says nothing of its own (GitHub: "wait for at least one minute")."""
 _PASSING = frozenset({500, 502, 503, 504})
 _MAX_HOPS = 5
+_PAGE = 100
+_JOB_PAGES = 10
 _PIECE = 256 * 1024
 _DOWNLOAD_SECONDS = 900
 MAX_DOWNLOAD = 2 * 2**30
@@ -131,11 +133,17 @@ class GitHub:
         self._redirected(path, f"the logs of run {run} of {full_name}", file, limit)
 
     def jobs(self, full_name: str, run: int, attempt: int) -> list[dict[str, Any]]:
-        """The jobs of one attempt of a run, at most 100."""
+        """The jobs of one attempt of a run, at most 1,000: one matrix alone may have 256."""
         path = f"/repos/{full_name}/actions/runs/{run}/attempts/{attempt}/jobs"
-        answer = self._object(path, f"the jobs of run {run} of {full_name}", {"per_page": 100})
-        found = answer.get("jobs")
-        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        jobs: list[dict[str, Any]] = []
+        for page in range(1, _JOB_PAGES + 1):
+            parameters = {"per_page": _PAGE, "page": page}
+            found = self._object(path, f"the jobs of run {run} of {full_name}", parameters).get("jobs")
+            listed = found if isinstance(found, list) else []
+            jobs += [one for one in listed if isinstance(one, dict)]
+            if len(listed) < _PAGE:
+                break
+        return jobs
 
     def job_log(self, full_name: str, job: int, file: BinaryIO, *, limit: int) -> None:
         """Writes the log of a job, plain text, to `file`. NotFoundError where it has expired."""

@@ -2,6 +2,7 @@
 
 import io
 import time
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from audit.net.errors import NetworkError
 from audit.net.github import GitHub
-from tests.fakegithub import Artifact, Commit, FakeGitHub, Pull, Run, faults
+from tests.fakegithub import Artifact, Commit, FakeGitHub, Job, Pull, Run, faults
 from tests.fakegithub.faults import Fault, Moment
+from tests.fakegithub.logs import log_text, run_logs
 
 NAME = "octo/demo"
 NOW = 1_800_000_000.0
@@ -41,7 +43,18 @@ def pull(fake: FakeGitHub, clock: Clock) -> Pull:
     made = fake.add_pull(NAME, {"a.py": b"1\n"}, {"a.py": b"2\n"}, number=7, fork="someone/demo")
     repository = fake.world.repositories[NAME]
     repository.add_commit(Commit({"a.py": b"1\n", "b.py": b"1\n"}, (made.base_sha,), "On main"), "main")
-    repository.runs[1] = Run(1, made.head_sha, head_repository="someone/demo")
+    logs: dict[int, bytes | None] = {1: None, 2: run_logs({"test": {"Run tests": ["one", "two"]}})}
+    repository.runs[1] = Run(1, made.head_sha, head_repository="someone/demo", attempt=2, logs=logs)
+    for number in range(130):
+        job = Job(
+            100 + number,
+            1,
+            f"test ({number})",
+            2,
+            steps=[("Run tests", "failure")],
+            log=log_text(["text"] * 9),
+        )
+        repository.jobs[job.id] = job
     repository.artifacts[5] = Artifact(5, 1, "report", b"PK old" + bytes(50))
     repository.artifacts[6] = Artifact(6, 1, "report", b"PK new" + bytes(50))
     return made
@@ -63,6 +76,18 @@ def artifact(github: GitHub, pull: Pull) -> bytes:
     return file.getvalue()
 
 
+def logs_of_run(github: GitHub, pull: Pull) -> bytes:
+    file = io.BytesIO()
+    github.run_logs(NAME, 1, 2, file, limit=10_000)
+    return file.getvalue()
+
+
+def log_of_job(github: GitHub, pull: Pull) -> bytes:
+    file = io.BytesIO()
+    github.job_log(NAME, 100, file, limit=10_000)
+    return file.getvalue()
+
+
 READS: dict[str, Callable[[GitHub, Pull], Any]] = {
     "repository": lambda github, pull: github.repository("octo", "demo"),
     "commit": lambda github, pull: github.commit(NAME, "main"),
@@ -74,6 +99,10 @@ READS: dict[str, Callable[[GitHub, Pull], Any]] = {
     "artifacts": lambda github, pull: github.artifacts(NAME, 1, "report"),
     "archive": archive,
     "artifact": artifact,
+    "run": lambda github, pull: github.run(NAME, 1),
+    "jobs": lambda github, pull: github.jobs(NAME, 1, 2),
+    "logs of a run": logs_of_run,
+    "log of a job": log_of_job,
 }
 STATUSES = (
     faults.UNAUTHORIZED,
@@ -107,6 +136,37 @@ def test_what_is_read(fake: FakeGitHub, clock: Clock, pull: Pull) -> None:
         assert github.artifacts(NAME, 1, "other") == []
         assert artifact(github, pull) == b"PK new" + bytes(50)
     assert clock.now == NOW
+
+
+def test_logs_that_are_there(fake: FakeGitHub, clock: Clock, pull: Pull) -> None:
+    with client(fake, clock) as github:
+        assert github.run(NAME, 1)["run_attempt"] == 2
+        assert [job["id"] for job in github.jobs(NAME, 1, 2)] == list(range(100, 230))
+        with zipfile.ZipFile(io.BytesIO(logs_of_run(github, pull))) as packed:
+            assert "test/1_Run tests.txt" in packed.namelist()
+        assert log_of_job(github, pull) == log_text(["text"] * 9)
+    assert [request.authorization for request in fake.asked(host="files")] == [None, None]
+
+
+def test_logs_that_expired_or_may_not_be_read(fake: FakeGitHub, clock: Clock, pull: Pull) -> None:
+    said = []
+    with client(fake, clock) as github:
+        for ask in (
+            lambda: github.run_logs(NAME, 1, 1, io.BytesIO(), limit=100),
+            lambda: github.run_logs(NAME, 1, 3, io.BytesIO(), limit=100),
+            lambda: github.run_logs(NAME, 1, 2, io.BytesIO(), limit=100),
+        ):
+            with pytest.raises(NetworkError) as caught:
+                ask()
+            said.append(caught.value.message)
+    with client(fake, clock, fake.tokens.only_checks) as github, pytest.raises(NetworkError) as caught:
+        github.job_log(NAME, 100, io.BytesIO(), limit=100)
+    assert [word for word, text in zip(("410", "404", "larger than"), said, strict=True) if word in text] == [
+        "410",
+        "404",
+        "larger than",
+    ]
+    assert "403" in caught.value.message
 
 
 def test_an_artifact_goes_without_the_token(fake: FakeGitHub, clock: Clock, pull: Pull) -> None:
@@ -162,14 +222,14 @@ def test_a_server_that_says_nothing(
     assert "did not answer within" in caught.value.message
 
 
-@pytest.mark.parametrize("what", ["archive", "artifact"])
+@pytest.mark.parametrize("what", ["archive", "artifact", "logs of a run", "log of a job"])
 @pytest.mark.parametrize(
     "fault", [*STATUSES[4:6], faults.CUT, faults.SERVER_ERROR, faults.CUT_SHORT], ids=str
 )
 def test_a_second_host_that_fails(
     fake: FakeGitHub, clock: Clock, pull: Pull, what: str, fault: Fault
 ) -> None:
-    fake.fault("GET", "^/(octo/demo/legacy|artifacts/)", fault)
+    fake.fault("GET", "^/(octo/demo/legacy|artifacts/|actions-results/|job-logs/)", fault)
     with client(fake, clock) as github, pytest.raises(NetworkError) as caught:
         READS[what](github, pull)
     assert caught.value.advice
