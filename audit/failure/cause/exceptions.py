@@ -2,6 +2,8 @@
 
 import re
 
+import msgspec
+
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import Judged, judge
@@ -39,6 +41,17 @@ def from_traceback(view: StepView, traceback: Traceback) -> Candidate:
             ):
                 root, judged, line = link, other, link.line
                 break
+    if (
+        judged.category is Category.CORRECTNESS
+        and judged.strength is Strength.GENERIC
+        and _breaks_on_import(root)
+    ):
+        judged = msgspec.structs.replace(
+            judged,
+            category=Category.DATA_CONFIG,
+            signature="package_import_failed",
+            why="A package failed while it was imported: its version does not go with the others installed.",
+        )
     last = traceback.links[-1].line
     outcome = Outcome.PROGRESSED if view.alive_after(last) else Outcome.TERMINAL
     if traceback.logged and outcome is Outcome.PROGRESSED:
@@ -77,6 +90,12 @@ def _judge(view: StepView, link: Raised, traceback: Traceback) -> Judged:
         place=inside[-1] if inside else "",
         source=view.statement_before(link.line),
     )
+
+
+def _breaks_on_import(link: Raised) -> bool:
+    """Whether the repository only imported, and the package so imported raised."""
+    own = [frame for frame in link.frames if not _OUTSIDE.search(frame.path)]
+    return bool(own) and not _inside(link) and own[-1].statement.startswith(("import ", "from "))
 
 
 def _inside(link: Raised) -> bool:

@@ -22,11 +22,12 @@ class Relation(StrEnum):
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """One frame: the file as printed, its line, the function."""
+    """One frame: the file as printed, its line, the function, its statement ("" where not printed)."""
 
     path: str
     line: int
     function: str
+    statement: str = ""
 
 
 class Raised(msgspec.Struct, frozen=True):
@@ -156,7 +157,9 @@ def _raised(lines: Sequence[Line], index: int, relation: Relation) -> tuple[Rais
     while at < len(lines) and lines[at].number - lines[index].number <= 400 + _FAR:
         text = lines[at].text
         if frame := _FRAME.match(text):
-            frames.append(Frame(frame["path"], int(frame["line"]), frame["function"] or ""))
+            below = lines[at + 1].text.strip() if at + 1 < len(lines) else ""
+            statement = "" if below.startswith("File ") else below[:300]
+            frames.append(Frame(frame["path"], int(frame["line"]), frame["function"] or "", statement))
         elif HEADER.match(text):
             return None, at
         elif (
