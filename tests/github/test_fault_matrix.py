@@ -3,6 +3,7 @@ failed, the other channels do their work, and nobody waits for long.
 """
 
 import time
+from pathlib import Path
 
 import pytest
 from publishing import (
@@ -18,6 +19,7 @@ from publishing import (
     set_up,
     set_up_again,
 )
+from test_publishing_verdict import told, verdict
 
 from audit.cli.exit_codes import ExitCode
 from tests.fakegithub import FakeGitHub, faults
@@ -290,3 +292,34 @@ def test_what_each_token_gets(github_server: FakeGitHub, token: str) -> None:
     if token in ("read_only", "only_issues"):
         assert any("`pull-requests: write`" in warning for warning in done.published.warnings)
     assert clock.seconds < 30
+
+
+VERDICT_ENDPOINTS = (
+    f"GET {_REPO}/pulls/{{pull_number}}",
+    f"GET {_REPO}/issues/{{issue_number}}/comments",
+    CREATING,
+    OPENING,
+    f"PATCH {_REPO}/check-runs/{{check_run_id}}",
+)
+
+
+@pytest.mark.parametrize("fault", LASTING, ids=str)
+@pytest.mark.parametrize("endpoint", VERDICT_ENDPOINTS)
+def test_a_failure_verdict_meets_a_fault_that_stays(
+    github_server: FakeGitHub, endpoint: str, fault: Fault, tmp_path: Path
+) -> None:
+    clock, summary = Clock(), tmp_path / "summary.md"
+    github_server.world.clock = clock.wall
+    set_fault(github_server, endpoint, fault)
+    done = told(github_server, clock, verdict(), False, summary=summary)
+    assert len(done.warnings) <= 1
+    clear(done.warnings, github_server)
+    assert clock.now() <= BUDGET
+    assert len(our_comments(github_server)) <= 1
+    assert len(our_checks(github_server)) <= 1
+    assert "infra" in summary.read_text()
+    if ENDPOINTS[endpoint] != {CHECK}:
+        [check] = our_checks(github_server)
+        assert (check.status, check.conclusion) == ("completed", "failure")
+    else:
+        assert len(our_comments(github_server)) == 1
