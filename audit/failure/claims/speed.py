@@ -9,7 +9,6 @@ from audit.failure.claims.model import Quantity, Statement
 from audit.failure.claims.quality import _no_pair
 from audit.failure.claims.result import Result, agrees, fact, shown, unknown, verdict
 from audit.failure.claims.runs import Rate, Runs, rate_of, speed_ratio
-from audit.failure.facts.comparison import same_settings
 from audit.failure.facts.formulas import finite
 from audit.failure.facts.histories import History
 from audit.failure.facts.make import of_series
@@ -57,9 +56,7 @@ def check_speed(statement: Statement, runs: Runs) -> Result:
     steady = speed_ratio(new, old) if new and old else None
     if new is None or old is None or steady is None:
         return unknown("the runs given have no throughput or step times over enough steps")
-    different = [
-        n for n in same_settings(runs.candidate, runs.baseline) if set(plain(n).split()) & _COMPARABLE
-    ]
+    different = _different(runs.candidate, runs.baseline)
     if different:
         return unknown(f"the runs are not comparable: they differ in {', '.join(different[:4])}")
     facts = _facts(new, old, steady)
@@ -80,6 +77,14 @@ def check_speed(statement: Statement, runs: Runs) -> Result:
     if whole is not None and any(agrees(claimed, whole, whole * CLOCK) for claimed in ratios):
         told += f"; the stated ratio comes out only with the warm-up included ({shown(whole)}x)"
     return verdict(False, told, facts)
+
+
+def _different(new: History, old: History) -> list[str]:
+    """Recorded settings in which two runs differ and without which their speeds cannot be compared."""
+    if new.record is None or old.record is None:
+        return []
+    a, b = new.record.settings, old.record.settings
+    return [key for key in a if key in b and a[key] != b[key] and set(plain(key).split()) & _COMPARABLE]
 
 
 def _neutral(statement: Statement) -> bool:
