@@ -10,11 +10,11 @@ from typing import Final
 from audit.documents.verdict import Fact, FactInput
 from audit.failure.claims.model import Quantity, Statement
 from audit.failure.claims.result import Result, agrees, fact, shown, unknown, verdict
-from audit.failure.claims.runs import Runs, kinds_of, last_points, of_point
+from audit.failure.claims.runs import Runs, kinds_of, last_points
 from audit.failure.facts.completion import tokens
 from audit.failure.facts.formulas import diverged_from, spikes
 from audit.failure.facts.histories import History, by_step
-from audit.failure.facts.make import of_series
+from audit.failure.facts.make import of_point, of_series
 from audit.failure.facts.metrics import Meaning
 from audit.failure.facts.settings import Settings
 from audit.failure.model import Reading

@@ -9,9 +9,10 @@ from typing import Final
 from audit.documents.verdict import Fact
 from audit.failure.claims.model import Quantity, Statement
 from audit.failure.claims.result import Result, agrees, fact, shown, unknown, verdict
-from audit.failure.claims.runs import Ends, Runs, ends, kinds_of, last_points, of_point, series_for
+from audit.failure.claims.runs import Ends, Runs, ends, kinds_of, last_points, series_for
 from audit.failure.facts.formulas import deviation, finite
 from audit.failure.facts.histories import History, last_finite
+from audit.failure.facts.make import of_point
 from audit.failure.facts.metrics import Meaning, meaning, slug
 from audit.telemetry.model import Series
 

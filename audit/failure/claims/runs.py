@@ -11,7 +11,7 @@ import msgspec
 from audit.documents.verdict import FactInput
 from audit.failure.facts.formulas import deviation, finite, steady
 from audit.failure.facts.histories import History, by_step, compared, histories, last_finite, replicates
-from audit.failure.facts.make import of_point, of_series
+from audit.failure.facts.make import of_series
 from audit.failure.facts.metrics import Meaning, is_evaluation, meaning, plain
 from audit.failure.facts.performance import whole_rate
 from audit.telemetry.model import Point, Series, Telemetry
@@ -162,6 +162,3 @@ def last_points(runs: Sequence[History], metric: str, *kinds: Meaning) -> list[t
         if series is not None and point is not None:
             found.append((run, series, point))
     return found
-
-
-__all__ = ["Ends", "Rate", "Runs", "ends", "of_point", "rate_of", "runs_of", "series_for", "speed_ratio"]

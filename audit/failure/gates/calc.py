@@ -21,7 +21,6 @@ from audit.failure.gates.values import (
     UNKNOWN,
     AnyRun,
     Array,
-    Class,
     Frame,
     Function,
     Library,
@@ -475,5 +474,3 @@ _EXPRESSIONS: Final[dict[type, Callable[[Machine, Any, Namespace], V]]] = {
     ast.Call: Machine._call,
     ast.Await: Machine._await,
 }
-
-__all__ = ["Class", "Machine", "OutOfBudgetError", "Seen"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from audit.failure.gates.model import Origin
-from audit.failure.gates.rundata import last_value, points_of, same_metric
+from audit.failure.gates.rundata import points_of, same_metric
 from audit.failure.gates.values import (
     MAX_ITEMS,
     NOTHING,
@@ -262,6 +262,3 @@ def metric_history(machine: "Machine", args: Sequence[V]) -> V:
     if series is None:
         return NOTHING
     return V([V(Record({"step": V(s), "value": v, "key": V(series.name)})) for s, v in points_of(series)])
-
-
-__all__ = ["document", "event_store", "frame", "item", "last_value", "lines", "opened", "path_of", "rows"]

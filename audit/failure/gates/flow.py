@@ -10,12 +10,10 @@ from audit.failure.gates import operators
 from audit.failure.gates.values import (
     NOTHING,
     Class,
-    EventStore,
     Function,
     Library,
     LineText,
     Namespace,
-    OpenFile,
     Record,
     V,
 )
@@ -473,4 +471,3 @@ _STATEMENTS: Final[dict[type, Callable[..., None]]] = {
     ast.Import: _import,
     ast.ImportFrom: _import_from,
 }
-__all__ = ["EventStore", "OpenFile", "Signal", "construct", "failing", "instance", "invoke", "load", "run"]

@@ -124,13 +124,6 @@ class Shown:
         found = [line for line in self.lines if text in line.text and Kind.SOURCE not in line.kinds]
         return (found[-1].source, found[-1].number) if found else None
 
-    def any_failed(self, name: str) -> Line | None:
-        """The line that says that a test of that name failed, with any parameters."""
-        for test, line in self.failed_tests.items():
-            if test.partition("[")[0].endswith(name):
-                return line
-        return None
-
     def footer(self, path: str, first: int, last: int) -> Line | None:
         """The line `path:line: AssertionError` for a statement of the checkout."""
         for (shown, number), line in self.footers.items():
