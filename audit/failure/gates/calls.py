@@ -6,15 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from audit.failure.gates import files, flow, operators
-from audit.failure.gates.comparators import (
-    COMPARATORS,
-    METHODS,
-    ORDERED,
-    TRUTHS,
-    Comparator,
-    tolerance,
-    within,
-)
+from audit.failure.gates.closeness import close, of_test_case
+from audit.failure.gates.command_line import parser_call
+from audit.failure.gates.comparators import COMPARATORS
 from audit.failure.gates.library import known_function, reduction
 from audit.failure.gates.model import Origin
 from audit.failure.gates.values import (
@@ -42,14 +36,6 @@ from audit.failure.gates.values import (
 if TYPE_CHECKING:
     from audit.failure.gates.calc import Machine
 
-_OPERATORS: Final[dict[str, ast.cmpop]] = {
-    ">": ast.Gt(),
-    ">=": ast.GtE(),
-    "<": ast.Lt(),
-    "<=": ast.LtE(),
-    "==": ast.Eq(),
-    "!=": ast.NotEq(),
-}
 _LOADERS: Final = frozenset(
     {"json.load", "json.loads", "yaml.safe_load", "yaml.load", "yaml.full_load", "tomllib.load", "tomllib.loads", "toml.load",
      "toml.loads", "ujson.load", "ujson.loads", "orjson.loads", "omegaconf.OmegaConf.load", "OmegaConf.load"}
@@ -80,12 +66,12 @@ def call(machine: "Machine", node: ast.Call, scope: Namespace) -> V:
         before, machine.polarity = machine.polarity, None
         machine.quiet += counts
         try:
-            args, kwargs = _arguments(machine, node, scope)
+            args, kwargs = arguments(machine, node, scope)
         finally:
             machine.polarity = before
             machine.quiet -= counts
     else:
-        args, kwargs = _arguments(machine, node, scope)
+        args, kwargs = arguments(machine, node, scope)
     data = function.data
     if isinstance(data, Function):
         return flow.invoke(machine, data, args, kwargs)
@@ -98,7 +84,7 @@ def call(machine: "Machine", node: ast.Call, scope: Namespace) -> V:
     return _method(machine, node, scope, data, args, kwargs)
 
 
-def _arguments(machine: "Machine", node: ast.Call, scope: Namespace) -> tuple[list[V], dict[str, V]]:
+def arguments(machine: "Machine", node: ast.Call, scope: Namespace) -> tuple[list[V], dict[str, V]]:
     args = machine._items(node.args, scope)
     kwargs: dict[str, V] = {}
     for keyword in node.keywords:
@@ -115,7 +101,7 @@ def _library(
 ) -> V:
     comparator = COMPARATORS.get(name)
     if comparator is not None:
-        return _close(machine, node, scope, comparator, args, kwargs)
+        return close(machine, node, scope, comparator, args, kwargs)
     if name in _LOADERS:
         return files.document(machine, args[0], scope.path) if args else NOTHING
     reader = _reader(machine, scope, name, args)
@@ -234,7 +220,7 @@ def _method(
     owner, name = method.owner or NOTHING, method.name
     data = owner.data
     if isinstance(data, Record):
-        return _of_self(machine, node, scope, name, args, kwargs)
+        return of_test_case(machine, node, scope, name, args, kwargs)
     if isinstance(data, PathText):
         return files.path_call(machine, data, name, args)
     if isinstance(data, OpenFile | FileText):
@@ -245,7 +231,7 @@ def _method(
     if isinstance(data, EventStore):
         return files.event_store_call(machine, name, args)
     if isinstance(data, ArgumentParser):
-        return _parser(machine, data, name, args, kwargs, scope)
+        return parser_call(machine, data, name, args, kwargs, scope)
     if isinstance(data, Frame):
         return files.frame_call(data, name, args, kwargs)
     if isinstance(data, dict):
@@ -361,171 +347,4 @@ def _of_text(data: str, owner: V, name: str, args: list[V]) -> V:
     if name == "replace" and len(args) == 2 and all(isinstance(a.data, str) for a in args) and args[0].data:
         made = data.replace(args[0].data, args[1].data)
         return V(made, owner.origins) if len(made) < MAX_TEXT else NOTHING
-    return NOTHING
-
-
-# -- command lines ---------------------------------------------------------------------------------------------------
-
-
-def _parser(
-    machine: "Machine",
-    parser: ArgumentParser,
-    name: str,
-    args: list[V],
-    kwargs: dict[str, V],
-    scope: Namespace,
-) -> V:
-    if name == "add_argument":
-        _add_argument(parser, args, kwargs)
-        return V(None)
-    if name in ("add_argument_group", "add_mutually_exclusive_group"):
-        return V(parser)
-    if name in ("parse_args", "parse_known_args"):
-        made = V(Record(_parsed(machine, parser, scope), open=True))
-        return made if name == "parse_args" else V((made, V([])))
-    return V(None)
-
-
-def _add_argument(parser: ArgumentParser, args: list[V], kwargs: dict[str, V]) -> None:
-    names = [a.data for a in args if isinstance(a.data, str)]
-    if not names:
-        return
-    flags = [n for n in names if n.startswith("-")]
-    longest = max(flags, key=lambda n: (n.startswith("--"), len(n)), default=names[0])
-    given = kwargs.get("dest")
-    destination = (
-        given.data if given and isinstance(given.data, str) else longest.lstrip("-").replace("-", "_")
-    )
-    action = kwargs.get("action", V(None)).data
-    switch = isinstance(action, str) and action.startswith("store_")
-    parser.defaults[destination] = kwargs.get("default", V(action == "store_false") if switch else V(None))
-    if not flags:
-        parser.positionals.append(destination)
-    if switch:
-        parser.switches.add(destination)
-    for flag in flags:
-        parser.flags[flag] = destination
-
-
-def from_decorators(
-    machine: "Machine", node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Namespace
-) -> dict[str, V]:
-    """Parameters of a click command, by the defaults of its decorators and the command line; empty for any other function."""
-    parser = ArgumentParser()
-    for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith((".option", ".argument")):
-            args, kwargs = _arguments(machine, decorator, scope)
-            if "is_flag" in kwargs:
-                kwargs["action"] = V("store_true")
-            _add_argument(parser, args, kwargs)
-    return _parsed(machine, parser, scope) if parser.defaults else {}
-
-
-def _parsed(machine: "Machine", parser: ArgumentParser, scope: Namespace) -> dict[str, V]:
-    """Defaults, with what the command line says in their place."""
-    found = dict(parser.defaults)
-    if machine.argv is None:
-        return {k: (NOTHING if k in parser.positionals else v) for k, v in found.items()}
-
-    def origin(flag: str) -> frozenset[Origin]:
-        return frozenset((Origin("argument", flag, machine.argv_place or scope.path),))
-
-    words, positionals = list(machine.argv[1:]), list(parser.positionals)
-    while words:
-        word = words.pop(0)
-        flag, equals, value = word.partition("=")
-        destination = parser.flags.get(flag)
-        if destination is None:
-            if positionals and not word.startswith("--"):
-                name = positionals.pop(0)
-                found[name] = V(_scalar(word), origin(name))
-        elif destination in parser.switches:
-            found[destination] = V(True)
-        elif equals or words:
-            found[destination] = V(_scalar(value if equals else words.pop(0)), origin(flag))
-    return found
-
-
-def _scalar(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text) if len(text) < 40 else text
-        except ValueError:
-            continue
-    return text
-
-
-# -- comparators -----------------------------------------------------------------------------------------------------
-
-
-def _close(
-    machine: "Machine",
-    node: ast.Call,
-    scope: Namespace,
-    comparator: Comparator,
-    args: list[V],
-    kwargs: dict[str, V],
-) -> V:
-    """A comparison within tolerances: `actual` first, `expected` second, as all of these libraries have it."""
-    from audit.failure.gates.calc import Seen
-
-    sides = [*args[:2]]
-    for names in (
-        ("actual", "a", "input", "first", "x"),
-        ("expected", "desired", "b", "other", "second", "y"),
-    ):
-        sides += [kwargs[n] for n in names if n in kwargs]
-    if len(sides) < 2:
-        return NOTHING
-    rtol, atol = tolerance(comparator, args, kwargs)
-    result = _all_within(sides[0], sides[1], rtol, atol, comparator.symmetric)
-    symbol = machine.symbols[-1] if machine.symbols else ""
-    passes = True if machine.polarity is None else machine.polarity
-    if not machine.quiet:
-        machine.seen.append(
-            Seen(
-                node,
-                "close",
-                sides[0],
-                sides[1],
-                result,
-                scope.path,
-                symbol,
-                passes,
-                machine.message,
-                rtol,
-                atol,
-            )
-        )
-    return result
-
-
-def _all_within(actual: V, expected: V, rtol: float | None, atol: float | None, symmetric: bool = False) -> V:
-    if rtol is None or atol is None:
-        return NOTHING
-    if actual.number is not None and expected.number is not None:
-        return V(within(actual.number, expected.number, rtol, atol, symmetric), merged(actual, expected))
-    if not isinstance(actual.data, list | tuple) or not isinstance(expected.data, list | tuple):
-        return NOTHING
-    if len(actual.data) != len(expected.data):
-        return V(False, merged(actual, expected))
-    parts = [_all_within(a, e, rtol, atol).data for a, e in zip(actual.data, expected.data, strict=True)]
-    return V(all(parts), merged(actual, expected)) if all(isinstance(p, bool) for p in parts) else NOTHING
-
-
-def _of_self(
-    machine: "Machine", node: ast.Call, scope: Namespace, name: str, args: list[V], kwargs: dict[str, V]
-) -> V:
-    """Assertion methods of a test case."""
-    if name in METHODS:
-        return _close(machine, node, scope, METHODS[name], args, kwargs)
-    if name in ORDERED and len(args) >= 2:
-        operator = ORDERED[name]
-        result = operators.compare(_OPERATORS[operator], args[0], args[1])
-        machine.polarity, before = True, machine.polarity
-        machine.note(node, operator, args[0], args[1], result, scope)
-        machine.polarity = before
-        return result
-    if name in TRUTHS and node.args:
-        return machine.judged(node.args[0], scope, TRUTHS[name])
     return NOTHING

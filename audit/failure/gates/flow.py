@@ -380,7 +380,7 @@ def invoke(machine: "Machine", function: Function, args: Sequence[V], kwargs: di
     if isinstance(node, ast.Lambda):
         return machine._unjudged(node.body, scope)
     if node.decorator_list and not args and not kwargs:
-        from audit.failure.gates.calls import from_decorators
+        from audit.failure.gates.command_line import from_decorators
 
         scope.names.update(from_decorators(machine, node, function.scope))
     machine.symbols.append(node.name)
