@@ -14,7 +14,8 @@ As a program: `python -m tests.fakegithub --state DIR` (`seed.py` tells what DIR
 """
 
 from .contract import Contract
-from .server import ContractError, FakeGitHub, Request, fake_github
+from .server import ContractError, FakeGitHub, fake_github
+from .service import Request
 from .spec import SpecUnavailableError
 from .world import (
     TOKENS,
