@@ -6,6 +6,10 @@ import os
 import zipfile
 from pathlib import Path
 
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from audit.documents.verdict import Category, Confidence, Decision, Verdict
 from audit.engine.failure import FailureEffects, FailureOptions, analyse
 from audit.report.verdict.json import render
@@ -262,3 +266,53 @@ def test_a_report_says_what_the_log_left_out(tmp_path: Path) -> None:
     assert found.category is Category.METRIC_POLICY
     assert found.cause is not None
     assert found.cause.line == 7
+
+
+HOSTILE = [
+    "1" * 200_000,
+    "a" * 200_000,
+    "step " * 40_000,
+    "ERROR " * 30_000,
+    "E   " + "x.y." * 50_000,
+    "1/1 [" * 40_000,
+    "loss: nan " * 20_000,
+    "Traceback (most recent call last):" * 6_000,
+    "exit code " * 20_000,
+    "0 metrics " * 20_000,
+    "below 1 > " * 20_000,
+]
+
+
+@pytest.mark.parametrize("line", HOSTILE, ids=lambda line: line[:12])
+def test_long_lines_come_to_an_end(line: str, tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    frame = "=================================== FAILURES ===================================\n____ t ____\n"
+    log.write_text(
+        f"##[group]Run x\n##[endgroup]\n{line}\n{line}\n{frame}{line}\nTraceback (most recent call "
+        f"last):\n{line}\n##[error]Process completed with exit code 1.\n"
+    )
+    assert verdict(log).category is Category.INCONCLUSIVE  # and it comes at all
+
+
+PIECES = [
+    *FAILED_TEST.splitlines(),
+    *NO_SPACE.splitlines(),
+    "Traceback (most recent call last):",
+    '  File "a", line 1, in f',
+    "KeyError: 'x'",
+    "step 3 loss nan",
+    "",
+    "Job succeeded",
+    "[rank1]: boom",
+    "Finished: FAILURE",
+    "During handling of the above exception, another exception occurred:",
+]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(st.sampled_from(PIECES), max_size=40))
+def test_no_order_of_lines_breaks_an_analysis(rows: list[str], tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("\n".join(rows))
+    found = verdict(log)
+    assert (found.cause is None) or found.cause.line <= len(rows)

@@ -30,8 +30,8 @@ class Ended(msgspec.Struct, frozen=True):
 
 _ROW = re.compile(r"\s*(?P<key>time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(?P<value>.*)$")
 _INDEX = re.compile(r"\s*\[(\d+)\]:\s*$")
-_CODE = re.compile(r"(?P<code>-?\d+) \(pid: (?P<pid>\d+)\)(?: \((?P<signal>SIG\w+)\))?")
-_RANK = re.compile(r"(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
+_CODE = re.compile(r"(?<!\d)(?P<code>-?\d{1,9}) \(pid: (?P<pid>\d{1,12})\)(?: \((?P<signal>SIG\w+)\))?")
+_RANK = re.compile(r"(?<!\d)(?P<rank>\d{1,9}) \(local_rank: (?P<local>\d{1,9})\)")
 _NOTICED = re.compile(r"failed \(exitcode: (?P<code>-?\d+)\) local_rank: (?P<local>\d+) \(pid: \d+\)")
 _SRUN = re.compile(
     r"(?:srun|slurmstepd): error: (?P<host>\S+): tasks? (?P<tasks>[\d,-]+): (?P<how>Exited with exit code (?P<code>\d+)|[A-Z][\w ]+?)(?: \(core dumped\))?$"

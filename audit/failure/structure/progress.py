@@ -10,7 +10,9 @@ _STEP = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"[:= ]\s?-?(?:\d+\.\d|\d+e[-+]?\d|nan\b|inf\b|\d+/\d+)", re.IGNORECASE)
-_BAR = re.compile(r"\d{1,3}%\|[^|]{0,200}\| ?\d+|\d+/\d+ \[[=>. ]{5,}\]|\d+/\d+ \[\d\d:\d\d")
+_BAR = re.compile(
+    r"(?<!\d)\d{1,3}%\|[^|]{0,200}\| ?\d|(?<!\d)\d{1,9}/\d{1,9} \[(?:[=>. ]{5,200}\]|\d\d:\d\d)"
+)
 _DICT = re.compile(r"\{'(?:eval_)?loss':|\{'train_runtime'")
 _INFO = re.compile(
     r"^(?:\S{1,40} ){0,3}\[?(?:INFO|DEBUG)\]?[\s:|]|^\[[\d ,:.-]{8,30}\]\[[\w.]+\]\[INFO\]|^I\d{4} \d\d:|^INFO[:\s]"

@@ -101,7 +101,9 @@ _QUIET_END = re.compile(
     r"(?P<counts>\d+ (?:failed|passed|skipped|errors?|xfailed|xpassed|deselected|warnings?|rerun|reruns)\b.{0,200}) in \d[\d.]*m?s(?: "
     r"\([\d:]+\))?$|no tests (?:ran|collected) in \d"
 )
-_COUNT = re.compile(r"(\d+) (failed|passed|skipped|errors?|xfailed|xpassed|deselected|warnings?|reruns?)\b")
+_COUNT = re.compile(
+    r"(?<!\d)(\d{1,9}) (failed|passed|skipped|errors?|xfailed|xpassed|deselected|warnings?|reruns?)\b"
+)
 _SHORT = re.compile(
     r"(?P<outcome>FAILED|ERROR|XFAIL|XPASS|SKIPPED|PASSED|RERUN)(?: \[[\d.]+s?\])? (?P<node>[^\s-][^\[\n]{0,300}?(?:\[.{0,300}?\])?)(?: - (?P<message>.*))?$"
 )
