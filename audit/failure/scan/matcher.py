@@ -140,13 +140,28 @@ class LiteralMatcher:
         return self
 
     def _found(self, block: bytes, *, once: bool) -> list[Match]:
-        candidates = {
-            index for text, owners in self._owners.items() if text in block for index in owners
-        } | set(self._always)
         found: list[Match] = []
-        for index in sorted(candidates):
-            for match in self._patterns[index].finditer(block):
-                found.append((index, match.end()))
-                if once or len(found) > MOST_MATCHES:
-                    break
+        for index, lines in self._candidates(block).items():
+            for start, stop in sorted(lines):
+                if match := self._patterns[index].search(block[start:stop]):
+                    found.append((index, start + match.end()))
+                    if once or len(found) > MOST_MATCHES:
+                        break
         return found
+
+    def _candidates(self, block: bytes) -> dict[int, set[tuple[int, int]]]:
+        """Pattern -> the lines (begin, end) in which a text that it needs stands."""
+        candidates: dict[int, set[tuple[int, int]]] = {}
+        for text, owners in self._owners.items():
+            place = block.find(text)
+            while place >= 0:
+                start, stop = block.rfind(b"\n", 0, place) + 1, block.find(b"\n", place)
+                stop = len(block) if stop < 0 else stop
+                for index in owners:
+                    candidates.setdefault(index, set()).add((start, stop))
+                place = block.find(text, stop)
+        if self._always:
+            ends = [found.end() for found in re.finditer(rb"\n|\Z", block)]
+            every = set(zip([0, *ends[:-1]], ends, strict=True))
+            candidates |= dict.fromkeys(self._always, every)
+        return candidates

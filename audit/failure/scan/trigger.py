@@ -128,7 +128,7 @@ def _character(code: Any, value: Any) -> bytes:
     if code is codes.ANY:
         return b"."
     if code is codes.NOT_LITERAL:
-        return rb"[^\n]" if value > 127 else b"[^" + _literal(value) + b"]"
+        return rb"[^\n]" if value > 127 else b"[^" + _literal(value) + rb"\n]"
     return _class(value)
 
 
@@ -167,7 +167,7 @@ def _class(items: Sequence[Node]) -> bytes:
         else:
             members += _CATEGORIES[value]
     if negated:
-        return rb"[^\n]" if wide else b"[^" + members + b"]"
+        return rb"[^\n]" if wide else b"[^" + members + rb"\n]"
     if not wide:
         return b"[" + members + b"]"
     return b"(?:" + b"|".join([*([b"[" + members + b"]"] if members else []), *wide]) + b")"

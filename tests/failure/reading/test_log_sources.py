@@ -5,9 +5,12 @@ import stat
 import struct
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from audit.failure.reading.archive import MOST_MEMBERS
 from audit.failure.reading.read import LogError, read
@@ -247,3 +250,33 @@ def test_an_archive_of_another_kind_gives_all_its_files(tmp_path: Path) -> None:
         ("x.zip!rank_1.log", "a", 1),
         ("x.zip!sub/rank_0.log.gz", "b", 0),
     ]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=st.binary(max_size=3000),
+    packed=st.sampled_from([bytes, gzip.compress, lzma.compress]),
+    cut=st.integers(0, 40),
+)
+def test_no_bytes_raise(tmp_path: Path, data: bytes, packed: Callable[[bytes], bytes], cut: int) -> None:
+    whole = packed(data)
+    (tmp_path / "log").write_bytes(whole[: len(whole) - cut])
+    reading = read([tmp_path / "log"])
+    assert all(line.number >= 1 for line in reading.lines)
+    if (
+        packed is bytes
+        and not cut
+        and reading.sources
+        and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf"))
+    ):
+        assert reading.sources[0].lines == data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.integers(0, 400), byte=st.integers(0, 255))
+def test_no_damaged_zip_raises(tmp_path: Path, place: int, byte: int) -> None:
+    make_zip(tmp_path / "logs.zip", {"0_job.txt": TEXT, "job/1_a.txt": TEXT})
+    data = bytearray((tmp_path / "logs.zip").read_bytes())
+    data[place % len(data)] = byte
+    (tmp_path / "logs.zip").write_bytes(bytes(data))
+    assert read([tmp_path / "logs.zip"]).sources is not None

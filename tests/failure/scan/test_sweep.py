@@ -68,7 +68,9 @@ def test_the_surroundings_of_every_finding_are_kept(known: Knowledge, escape: by
 
 def test_of_many_hits_the_first_and_last_are_kept_and_all_counted(known: Knowledge) -> None:
     result = swept(
-        known, b"".join(b"x\n" * 30 + b"ValueError: boom\n" for _ in range(50)), Limits(500, 400, 400, 1000, 3)
+        known,
+        b"".join(b"x\n" * 30 + b"ValueError: boom\n" for _ in range(50)),
+        Limits(500, 400, 400, 1000, 3),
     )
     assert [each.number for each in result.findings] == [31, 62, 93, 1488, 1519, 1550]
     assert set(result.counts.values()) == {50}
