@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,16 +18,6 @@ from audit.action.claimed import catalogue_texts, claimed_report
 from audit.action.commits import Located, Surroundings, located
 from audit.action.documents import write_documents
 from audit.action.event import EventError, read_event
-from audit.action.failing import (
-    about,
-    closing,
-    failed_run,
-    failure_options,
-    fetch_logs,
-    given,
-    outputs_of_verdict,
-    write_verdict,
-)
 from audit.action.first_run import pull_of, report_in, report_of
 from audit.action.folder import FolderError
 from audit.action.inputs import InputError, Inputs, OnError, read_inputs
@@ -42,8 +33,6 @@ from audit.documents.report import Report
 from audit.documents.rule import RuleText
 from audit.engine import audit as engine
 from audit.engine import options as engine_options
-from audit.engine.failure import Analysed, FailureEffects, analyse
-from audit.engine.failure import InputError as UnreadableInput
 from audit.github.check import Check, open_check
 from audit.github.destination import Effects
 from audit.github.publish import publish, publish_trouble, publish_verdict
@@ -52,6 +41,9 @@ from audit.net.github import GitHub
 from audit.report.trouble import AuditTrouble
 from audit.safety.redact import redact
 from audit.source.errors import SourceError
+
+if TYPE_CHECKING:  # the failure verdict's rooms cost 0.4 s, which an audit does without
+    from audit.engine.failure import Analysed
 
 _SECRET_INPUTS = (
     "INPUT_GITHUB-TOKEN",
@@ -254,6 +246,8 @@ class _Work:
 
     def explain(self) -> Ended:
         """Says why a run failed: fetches its logs, reads them beside the commit that it was for, publishes the verdict."""
+        from audit.action.failing import closing, given, outputs_of_verdict, write_verdict
+
         runner, inputs = self._runner, self._inputs
         with tempfile.TemporaryDirectory(prefix="ml-audit-logs-") as folder, ExitStack() as stack:
             logs = given(inputs.logs, "logs", runner.roots) or (self._fetched_logs(Path(folder)),)
@@ -272,6 +266,8 @@ class _Work:
 
     def _fetched_logs(self, folder: Path) -> Path:
         """The logs of the run in question; the plan learns which commit and which pull request that was about."""
+        from audit.action.failing import about, failed_run, fetch_logs
+
         repository, run = self.plan.destination.repository, self.plan.run
         with self._ask() as github:
             failed = failed_run(github, repository, self._inputs, run)
@@ -296,14 +292,17 @@ class _Work:
 
     def _analysed(
         self, logs: tuple[Path, ...], found: Located | None, environ: Mapping[str, str]
-    ) -> Analysed:
+    ) -> "Analysed":
         """The verdict, without the repository where that turns out not to be readable."""
+        from audit.action.failing import failure_options
+        from audit.engine.failure import FailureEffects, InputError, analyse
+
         runner = self._runner
         options = failure_options(logs, found.target if found else None, self._inputs, runner.roots)
         effects = FailureEffects({**environ, **(found.variables if found else {})}, step=runner.log.debug)
         try:
             return analyse(options, effects)
-        except UnreadableInput:
+        except InputError:
             raise
         except (SourceError, NetworkError) as error:
             if found is None:
