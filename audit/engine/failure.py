@@ -12,9 +12,10 @@ import audit as package
 from audit.documents.report import Tool
 from audit.documents.verdict import Fact, TraceStep, Verdict
 from audit.facts.cache import default_folder
+from audit.failure.cause.answer import JobCause, State
 from audit.failure.cause.recomputed import failing_gate
 from audit.failure.cause.scene import Scene
-from audit.failure.cause.select import JobCause, select
+from audit.failure.cause.select import select
 from audit.failure.gates.checkout import Checkout
 from audit.failure.gates.model import GateOutcome
 from audit.failure.model import Reading
@@ -83,6 +84,8 @@ def analyse(options: FailureOptions, effects: FailureEffects) -> Analysed:
         gates = _gates(repo, telemetry, reading)
         scene = _scene(reading, gates, repo, telemetry)
         causes = select(scene)
+        if repo is not None or telemetry.files:
+            causes = _with_gates_that_did_not_run(causes, repo, telemetry, reading)
         facts = _facts(scene, causes, telemetry, repo)
         claims = _claims(options.claims, telemetry, reading, facts)
         verdict = build(
@@ -140,6 +143,18 @@ def _scene(
     return Scene(reading, gates, written_steps(workflows), checkout, telemetry.tests)
 
 
+def _with_gates_that_did_not_run(
+    causes: tuple[JobCause, ...], repo: Snapshot | None, telemetry: Telemetry, reading: Reading
+) -> tuple[JobCause, ...]:
+    """Green jobs whose gate compared nothing: its metrics or its keys are not those that the run recorded."""
+    from audit.failure.cause.unseen import without_comparison
+    from audit.failure.gates.notrun import not_run
+
+    if not any(cause.state is State.PASSED for cause in causes):
+        return causes
+    return without_comparison(causes, not_run(repo, telemetry, reading))
+
+
 def _facts(
     scene: Scene, causes: Sequence[JobCause], telemetry: Telemetry, repo: Snapshot | None
 ) -> list[Fact]:
@@ -155,6 +170,11 @@ def _facts(
         missed, (14, 7), strict=False
     ):  # the gate that failed is told with its series, a second one in short
         facts += gate.facts[:most]
+    if own is not None:
+        from audit.failure.gates.suggest import suggested_tolerance
+
+        tolerance = suggested_tolerance(own, telemetry)
+        facts += [tolerance] if tolerance is not None else []
     facts += count_facts(scene, causes)
     facts += [fact for gate in scene.gates if gate.passed for fact in gate.facts[:3]][:9]
     category = primary.category if primary is not None else None

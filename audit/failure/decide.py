@@ -5,8 +5,8 @@ import re
 import msgspec
 
 from audit.documents.verdict import Category, Confidence, Decision
+from audit.failure.cause.answer import JobCause, State
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
-from audit.failure.cause.select import JobCause, State
 from audit.failure.structure.steps import Conclusion
 
 DETERMINISTIC = frozenset(

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from audit.documents.verdict import Fact, FactInput
+from audit.failure.cause.answer import JobCause, State
 from audit.failure.cause.candidate import Candidate
 from audit.failure.cause.scene import Scene
-from audit.failure.cause.select import JobCause, State
 from audit.failure.structure.steps import Step
 
 

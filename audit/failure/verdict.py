@@ -21,9 +21,9 @@ from audit.documents.verdict import (
     Trust,
     Verdict,
 )
+from audit.failure.cause.answer import JobCause, State
 from audit.failure.cause.candidate import Candidate, Origin
 from audit.failure.cause.scene import Scene
-from audit.failure.cause.select import JobCause, State
 from audit.failure.decide import Decided, decide, decision_of
 from audit.failure.model import Line
 from audit.failure.structure.steps import Conclusion, Step

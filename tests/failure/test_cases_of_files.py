@@ -316,3 +316,19 @@ def test_no_order_of_lines_breaks_an_analysis(rows: list[str], tmp_path: Path) -
     log.write_text("\n".join(rows))
     found = verdict(log)
     assert (found.cause is None) or found.cause.line <= len(rows)
+
+
+def test_a_green_gate_whose_keys_are_not_the_runs_compared_nothing(tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    (repo / "golden").mkdir(parents=True)
+    values = {str(step): 2.0 for step in range(10, 60, 10)}
+    golden = {"val-loss": {"start_step": 10, "end_step": 50, "step_interval": 10, "values": values}}
+    (repo / "golden/golden_values_cpu.json").write_text(json.dumps(golden))
+    log = tmp_path / "job.log"
+    gate = "##[group]Run python tools/golden.py\n##[endgroup]\nall golden values match\n"
+    log.write_text(GREEN.replace("Post job", gate + "Post job"))
+    found = verdict(log, repo=repo, metrics=(runs(tmp_path, "run.csv", [2.5, 2.2, 2.0, 1.9, 1.8]),))
+    assert found.category is Category.METRIC_POLICY
+    assert found.confidence is not Confidence.HIGH
+    assert found.cause is not None
+    assert found.cause.text == "all golden values match"

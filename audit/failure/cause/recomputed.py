@@ -53,6 +53,9 @@ def tighter_than_arithmetic(gate: GateOutcome) -> bool:
 def refine(candidate: Candidate, gates: Sequence[GateOutcome]) -> Candidate:
     """The candidate with the category that the gate's subject and its numbers give it."""
     gate = failing_gate(candidate, gates)
+    label = gate.name.rpartition(": ")[2] if gate is not None else ""
+    if label and "::" not in label and label not in candidate.failing:
+        candidate = msgspec.structs.replace(candidate, failing=(label, *candidate.failing))
     if gate is None or (
         candidate.hit is not None and candidate.hit.signature.role == "root" and candidate.comparison is None
     ):

@@ -1,9 +1,6 @@
 """From what was found to the cause: which of the candidates, job by job, and what the others are to it."""
 
 from collections.abc import Sequence
-from enum import StrEnum
-
-import msgspec
 
 from audit.documents.verdict import Category
 from audit.failure.cause import (
@@ -21,34 +18,13 @@ from audit.failure.cause import (
     unseen,
     words,
 )
+from audit.failure.cause.answer import JobCause, State
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.recomputed import refine
 from audit.failure.cause.scene import Scene, StepView
 from audit.failure.structure.comparison import Subject
 from audit.failure.structure.launcher import Ended
 from audit.failure.structure.steps import Conclusion, Job, Step
-
-
-class State(StrEnum):
-    """Whether something failed at all."""
-
-    FAILED = "failed"
-    PASSED = "passed"
-    CANCELLED = "cancelled"
-    UNKNOWN = "unknown"
-
-
-class JobCause(msgspec.Struct, frozen=True):
-    """What was found for one job. `primary` is None where nothing failed or nothing says why; `why_none` then says what is missing."""
-
-    job: Job
-    state: State
-    step: Step | None
-    primary: Candidate | None
-    others: tuple[Candidate, ...] = ()
-    consequences: tuple[Candidate, ...] = ()
-    recovered: tuple[Candidate, ...] = ()
-    why_none: str = ""
 
 
 def select(scene: Scene) -> tuple[JobCause, ...]:

@@ -1,13 +1,16 @@
 """What a green job hides: checks that failed while the script went on, checks that looked at nothing, a loss that is no number to the end."""
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 
 from audit.documents.verdict import Category
 from audit.failure.cause import tests, training
+from audit.failure.cause.answer import JobCause, State
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.scene import Scene, StepView
+from audit.failure.gates.model import NotRun
 from audit.failure.model import Kind
 from audit.failure.structure.steps import Job
 
@@ -59,3 +62,43 @@ def _looked_at_nothing(view: StepView) -> list[Candidate]:
             )
         ]
     return []
+
+
+_EMPTY = ("no_metrics", "key_mismatch", "missing_both")
+"""Kinds of gates that had nothing to compare in this run, whatever their conclusion."""
+
+
+def without_comparison(causes: tuple[JobCause, ...], gates: Sequence[NotRun]) -> tuple[JobCause, ...]:
+    """The jobs, a green one as hiding a gate that compared nothing where its checkout and its metrics say so. The cause is the last line of its
+    last step: that is where the gate's success is told, if anywhere.
+    """
+    empty = [gate for gate in gates if gate.kind in _EMPTY]
+    if not empty:
+        return causes
+    found: list[JobCause] = []
+    for cause in causes:
+        step = next(
+            (
+                step
+                for step in reversed(cause.job.steps)
+                if not step.teardown and step.command and any(line.text.strip() for line in step.lines)
+            ),
+            None,
+        )
+        if cause.state is not State.PASSED or step is None:
+            found.append(cause)
+            continue
+        line = next(line for line in reversed(step.lines) if line.text.strip())
+        place = empty[0].path if empty[0].line is None else f"{empty[0].path}:{empty[0].line}"
+        candidate = Candidate(
+            line,
+            "gate_did_not_run",
+            Category.METRIC_POLICY,
+            Strength.GENERIC,
+            Origin.GATE,
+            step,
+            failing=(empty[0].name,),
+            why=f"{place}: {empty[0].why}; the gate's success says nothing.",
+        )
+        found.append(msgspec.structs.replace(cause, state=State.FAILED, step=step, primary=candidate))
+    return tuple(found)

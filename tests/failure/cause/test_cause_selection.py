@@ -1,9 +1,10 @@
 """The selection rules, each on a reading made by hand: nothing here depends on the catalogue."""
 
 from audit.documents.verdict import Category, Confidence, Decision
+from audit.failure.cause.answer import State
 from audit.failure.cause.candidate import Outcome, Strength
 from audit.failure.cause.scene import Scene
-from audit.failure.cause.select import State, select
+from audit.failure.cause.select import select
 from audit.failure.decide import decide
 from audit.failure.model import Hit, Reading
 from tests.failure.made import find, hit, lines, reading
