@@ -23,6 +23,13 @@ from typing import NamedTuple
 from isal import igzip
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from audit.failure.catalogue.entry import files  # noqa: E402
+from audit.failure.catalogue.load import load  # noqa: E402
+from audit.failure.scan.marks import MARKS  # noqa: E402
+from audit.failure.scan.trigger import trigger  # noqa: E402
+
 # Python's `re` takes minutes for a gigabyte: it gets this much of the log.
 SAMPLE = 2_000_000
 
@@ -104,12 +111,6 @@ def cost(argv: list[str]) -> Cost:
 
 def patterns() -> list[bytes]:
     """What both look for: the triggers of all signatures and of the marks."""
-    sys.path.insert(0, str(ROOT))
-    from audit.failure.catalogue.entry import files
-    from audit.failure.catalogue.load import load
-    from audit.failure.scan.marks import MARKS
-    from audit.failure.scan.trigger import trigger
-
     found = [pattern for entry in load(files()) for pattern in entry.patterns]
     return [trigger(pattern) for pattern in [*found, *(mark.pattern for mark in MARKS if mark.sparse)]]
 
@@ -151,7 +152,7 @@ def one_size(folder: Path, gigabytes: float, rg: str | None, seed: int) -> float
         flags = ["--no-unicode", "--dfa-size-limit", "1G", "--no-config", "-a", "-c"]
         theirs = cost([rg, *flags, "-f", str(listed), str(log)])
         told("ripgrep", size, theirs, None)
-    cost([sys.executable, "-c", OURS, "/dev/null", str(folder)])  # compiles the catalogue into the cache
+    cost([sys.executable, "-c", OURS, str(listed), str(folder)])  # compiles the catalogue into the cache
     ours = cost([sys.executable, "-c", OURS, str(log), str(folder)])
     told("ours", size, ours, theirs)
     told("ours, from gzip", size, cost([sys.executable, "-c", OURS, str(packed), str(folder)]), theirs)
