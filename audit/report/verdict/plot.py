@@ -56,7 +56,8 @@ def drawn(plot: Plot) -> dict[str, Any] | None:
 
 
 def _widened(low: float, high: float) -> tuple[float, float]:
-    return (low - 0.5, high + 0.5) if low == high else (low, high)
+    room = max(0.5, abs(low) * 0.1)  # half a unit is nothing beside a very large number
+    return (low - room, high + room) if low == high else (low, high)
 
 
 def _paths(steps: Sequence[float], values: Sequence[float | None], x: Any, y: Any) -> list[str]:
