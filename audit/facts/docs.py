@@ -216,7 +216,11 @@ def _split(lines: list[str]) -> Iterator[tuple[tuple[int, str, str], _Block | No
                     (end for end in range(index, len(lines)) if "-->" in lines[end]), len(lines) + 1
                 )
             index = closing if closing < len(lines) else index
-        elif ("```" in line or "~~~" in line) and (fence := _FENCE.match(line)) and not _is_underline(lines, index):
+        elif (
+            ("```" in line or "~~~" in line)
+            and (fence := _FENCE.match(line))
+            and not _is_underline(lines, index)
+        ):
             end = _fence_end(lines, index, fence["fence"])
             yield (0, "", ""), _Block(fence["language"].lower(), index + 2, lines[index + 1 : end])
             index = end
