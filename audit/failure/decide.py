@@ -10,13 +10,13 @@ from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.structure.steps import Conclusion
 
 DETERMINISTIC = frozenset(
-    "shm_exhausted disk_full disk_quota torch_save_failed read_only_file_system no_kernel_image cuda_driver_too_old unsupported_ptx_toolchain "
-    "no_cuda_device hbm_oom xla_oom memory_fraction_cap oom_killed slurm_oom_killed kubernetes_oom_killed ray_oom runner_disk_full "
+    "shm_exhausted disk_full disk_quota checkpoint_write_failed read_only_file_system no_kernel_image cuda_driver_too_old unsupported_ptx_toolchain "
+    "no_cuda_device xla_hbm_oom xla_oom memory_fraction_cap oom_killed slurm_oom_killed kubernetes_oom_killed ray_oom runner_disk_full "
     "too_many_open_files host_allocation_failed".split()
 )
 """Failures of the machine that come again on the same machine: a limit, a mount, a pool has to change."""
 _LIMIT_IS_WRONG = frozenset(
-    "step_time_limit tolerance_too_tight policy_gate golden_metric_missing no_tests_ran all_tests_skipped gate_did_not_run "
+    "step_time_limit tolerance_too_tight policy_gate limit_exceeded golden_metric_missing no_tests_ran all_tests_skipped gate_did_not_run "
     "expected_count_mismatch golden_value_mismatch".split()
 )
 _TESTS_MISSING = frozenset(

@@ -14,7 +14,7 @@ _SYMPTOMS = frozenset(
     "UnidentifiedImageError ParserError ArrowInvalid EntryNotFoundError ImportError".split()
 )
 _SYMPTOM_SIGNATURES = frozenset(
-    "no_matching_distribution file_not_found file_unreadable module_not_found hub_offline hub_repository_not_found json_error "
+    "no_matching_distribution file_not_found file_unreadable module_not_found hub_offline hub_repository_not_found json_invalid "
     "artifact_missing shell_error command_not_found wheel_build_failed".split()
 )
 _NO_VERSIONS = re.compile(r"from versions: none|No matching distribution")
