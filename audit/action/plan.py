@@ -16,6 +16,9 @@ _ENDED_WELL = ("success", "neutral", "skipped")
 _ENDED_EARLY = ("cancelled", "skipped", "startup_failure", "stale")
 
 
+_CLAIMED = "Reported by the pull request's own run, which its author controls: merge on that run's job, not on this comment."
+
+
 class PlanError(Exception):
     """The inputs do not fit the event, or the environment is not a runner's. `args[0]` says what to do about it."""
 
@@ -151,7 +154,9 @@ def _publishing(event: Event, environ: Mapping[str, str], inputs: Inputs) -> Pla
     destination = msgspec.structs.replace(
         destination, run_id=run.id, run_attempt=run.run_attempt, comment_key=key
     )
-    wishes = msgspec.structs.replace(_wishes(inputs, environ, case), check_run=False, suggestions=False)
+    wishes = msgspec.structs.replace(
+        _wishes(inputs, environ, case), check_run=False, suggestions=False, remark=_CLAIMED
+    )
     why = ""
     if run.event not in PULL_EVENTS:
         why = f"The run was started by {run.event}, not by a pull request; its report stands in its own summary."

@@ -69,7 +69,7 @@ class Wishes(msgspec.Struct, frozen=True):
     """What is to be written. `annotations`: how many at most in the check run; `summary`: the file GITHUB_STEP_SUMMARY names.
 
     `may_comment`, `may_check`: False where it is known before asking that the token may not (a fork's read-only token), which saves
-    a request that is bound to fail and is told in `why_not`.
+    a request that is bound to fail and is told in `why_not`. `remark`: a sentence that stands right below the score wherever it is shown.
     """
 
     comment: CommentMode = CommentMode.CHANGES
@@ -80,6 +80,7 @@ class Wishes(msgspec.Struct, frozen=True):
     may_comment: bool = True
     may_check: bool = True
     why_not: str = ""
+    remark: str = ""
 
 
 class Published(msgspec.Struct, frozen=True):

@@ -91,7 +91,7 @@ def publish(
     check: Check | None = None,
 ) -> Published:
     """Says `report` and `gate` wherever `wishes` want it. `check`: what `open_check` gave. Never raises for a failed presentation."""
-    story = Story(report, gate, rules, links_of(report, destination))
+    story = Story(report, gate, rules, links_of(report, destination), wishes.remark)
     work = _Publication(destination, wishes, effects, check)
     drawing = Drawing({}, effects.now)
     with work.attempt("the repository's own template", "contents: read", "used"):

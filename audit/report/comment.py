@@ -79,6 +79,7 @@ def context(
         "passed": story.gate.passed,
         "score_line": score_line(report),
         "counts_line": counts_line(story),
+        "remark": story.remark,
         "compared": report.summary.new is not None,
         "fail_on": story.gate.fail_on.value,
         "scope": story.gate.scope.value,

@@ -12,12 +12,14 @@ from audit.report.links import Links
 
 
 class Story(msgspec.Struct, frozen=True):
-    """Everything that the comment, the check and the summary are made of. `links`: None where the commit is not on a server."""
+    """Everything that the comment, the check and the summary are made of. `links`: None where the commit is not on a server; `remark`: what a
+    reader must know of where the report comes from."""
 
     report: Report
     gate: Gate
     rules: view.Rules
     links: Links | None = None
+    remark: str = ""
 
 
 class Chapters(msgspec.Struct, frozen=True):

@@ -248,6 +248,7 @@ def test_both_stages(world):
     assert comment.issue == 42
     assert f"key=ml%2Daudit/audit sha={world.made.head} run={RUN}.2" in comment.body
     assert f"/blob/{world.made.head}/evaluate.py#L5" in comment.body
+    assert "own run, which its author controls" in comment.body
     assert not world.there.check_runs
     assert [str(request).replace(str(world.made.head), "HEAD") for request in world.github.requests][:3] == [
         f"GET /repos/{REPOSITORY}/pulls",
