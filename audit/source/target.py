@@ -14,6 +14,7 @@ _NAME = r"[A-Za-z0-9._-]{1,100}"
 _SHORT = re.compile(rf"({_OWNER})/({_NAME})(?:@(.+))?")
 _SCP = re.compile(rf"(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+):/?({_OWNER}/{_NAME})")
 _SCHEMES = ("https", "http", "ssh", "git", "git+ssh", "git+https")
+_AT_COMMIT = re.compile(r"(.+)@([0-9a-f]{40}|[0-9a-f]{64})", re.DOTALL)
 _FORBIDDEN_IN_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|@\{|\.$|/$|^[-/]")
 
 
@@ -60,7 +61,11 @@ def parse_target(target: str) -> LocalTarget | GitHubTarget:
 
 
 def _existing(target: str) -> LocalTarget | None:
-    """The longest existing path that `target` begins with, up to an `@`."""
+    """The longest existing path that `target` begins with, up to an `@`. A whole commit id after it is one, whatever else exists: a repository
+    could hold a folder that is called like an earlier state of itself.
+    """
+    if (at := _AT_COMMIT.fullmatch(target)) and _exists(at[1]):
+        return LocalTarget(at[1], at[2])
     if _exists(target):
         return LocalTarget(target)
     end = target.rfind("@")

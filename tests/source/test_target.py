@@ -52,6 +52,15 @@ def test_what_lies_here_comes_first(tmp_path: Path) -> None:
     assert parse_target(".") == LocalTarget(".")
 
 
+def test_no_folder_passes_for_a_commit(tmp_path: Path) -> None:
+    for commit in ("0" * 40, "0" * 64):
+        (tmp_path / f"model@{commit}").mkdir()
+        assert parse_target(f"model@{commit}") == LocalTarget(f"model@{commit}")
+        (tmp_path / "model").mkdir(exist_ok=True)
+        assert parse_target(f"model@{commit}") == LocalTarget("model", commit)
+        (tmp_path / "model").rmdir()
+
+
 @pytest.mark.parametrize(
     "text",
     [
