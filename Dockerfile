@@ -35,5 +35,5 @@ LABEL org.opencontainers.image.title="ml-audit" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 # GitHub asks for root and sets the working directory itself, so there is neither USER nor WORKDIR.
-# -E: variables of the workflow (PYTHONPATH, PYTHONSTARTUP, ...) have no say in what is imported.
-ENTRYPOINT ["/opt/ml-audit/bin/python", "-E", "-u", "/opt/ml-audit/app/entrypoint.py"]
+# -I: neither variables of the workflow (PYTHONPATH, PYTHONSTARTUP, ...) nor the checkout have a say in what is imported.
+ENTRYPOINT ["/opt/ml-audit/bin/python", "-I", "-u", "/opt/ml-audit/app/entrypoint.py"]

@@ -40,8 +40,8 @@ case "${1:-}" in
   place) place ;;
   audit)
     environment
-    # -E: variables of the workflow (PYTHONPATH, PYTHONSTARTUP, ...) have no say in what is imported.
-    exec "$(interpreter)" -E -u "$root/entrypoint.py"
+    # -I: neither variables of the workflow (PYTHONPATH, PYTHONSTARTUP, ...) nor the checkout have a say in what is imported.
+    exec "$(interpreter)" -I -u "$root/entrypoint.py"
     ;;
   *) sed -n '2,5p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
 esac

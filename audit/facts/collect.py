@@ -169,7 +169,7 @@ def _in_processes(chunks: list[list[Item]], reader: BlobReader, jobs: int) -> It
     prepare()  # before the workers are forked: they inherit it
     waiting = list(reversed(chunks))
     suspects: list[Item] = []
-    pool = ProcessPoolExecutor(jobs, initializer=_start_worker)
+    pool = _processes(jobs)
     running: dict[Future[list[Row]], list[Item]] = {}
     try:
         while waiting or running:
@@ -187,7 +187,7 @@ def _in_processes(chunks: list[list[Item]], reader: BlobReader, jobs: int) -> It
                         suspects += other
                     running.clear()
                     pool.shutdown(wait=False, cancel_futures=True)
-                    pool = ProcessPoolExecutor(jobs, initializer=_start_worker)
+                    pool = _processes(jobs)
                     break
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -196,11 +196,17 @@ def _in_processes(chunks: list[list[Item]], reader: BlobReader, jobs: int) -> It
 
 
 def _alone(item: Item, reader: BlobReader) -> Row:
-    with ProcessPoolExecutor(1, initializer=_start_worker) as pool:
+    with _processes(1) as pool:
         try:
             return pool.submit(extract_chunk, [item], reader).result()[0]
         except BrokenProcessPool:
             return _key(*item), item[0].path, "its reader crashed on it", False
+
+
+def _processes(number: int) -> ProcessPoolExecutor:
+    """Workers. Where they are not forked (macOS, Windows), Python would let them import from the folder that we run in first: the audited one."""
+    os.environ["PYTHONSAFEPATH"] = "1"
+    return ProcessPoolExecutor(number, initializer=_start_worker)
 
 
 def _start_worker() -> None:

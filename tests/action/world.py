@@ -142,7 +142,7 @@ def act(environ: dict[str, str], **inputs: str) -> Done:
     """Runs entrypoint.py as the container does, with inputs as a container gets them."""
     given = {f"INPUT_{name.upper().replace('_', '-')}": value for name, value in inputs.items()}
     done = subprocess.run(
-        [sys.executable, "-E", "-u", str(ROOT / "entrypoint.py")],
+        [sys.executable, "-I", "-u", str(ROOT / "entrypoint.py")],
         env={**environ, **given},
         check=False,
         cwd=environ["GITHUB_WORKSPACE"],
@@ -163,7 +163,7 @@ def act(environ: dict[str, str], **inputs: str) -> Done:
 def start(environ: dict[str, str]) -> subprocess.Popen[bytes]:
     """The same, while it runs."""
     return subprocess.Popen(
-        [sys.executable, "-E", "-u", str(ROOT / "entrypoint.py")],
+        [sys.executable, "-I", "-u", str(ROOT / "entrypoint.py")],
         env=environ,
         cwd=environ["GITHUB_WORKSPACE"],
         stdout=subprocess.DEVNULL,

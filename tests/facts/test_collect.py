@@ -1,7 +1,11 @@
 """Collecting facts: the same answer from bytes and from the cache, in one process and in several."""
 
+import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -55,6 +59,34 @@ def test_the_same_from_bytes_processes_and_cache(tmp_path):
     assert plain == parallel == again
     assert list(plain.facts) == sorted(path for path in FILES if path != "data.bin")
     assert isinstance(plain.facts["m3.py"].body, PythonFacts)
+
+
+SPAWNING = """\
+import multiprocessing
+from audit.facts.collect import collect
+from tests.facts.test_collect import FILES, snapshot
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method("spawn")
+    assert len(collect(snapshot(FILES), jobs=2, cache=None, now=0).facts) > 160
+"""
+
+
+def test_workers_import_nothing_from_the_folder_that_they_run_in(tmp_path):
+    program, here = tmp_path / "program.py", tmp_path / "audited"
+    program.write_text(SPAWNING)
+    here.mkdir()
+    (here / "multiprocessing.py").write_text("open('imported', 'w')\n")
+    root = str(Path(__file__).resolve().parents[2])
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        cwd=here,
+        env=os.environ | {"PYTHONPATH": root},
+        check=False,
+        timeout=120,
+    )
+    assert [path.name for path in here.iterdir()] == ["multiprocessing.py"]
+    assert done.returncode == 0
 
 
 def test_what_is_cached_is_not_read_again(tmp_path):
