@@ -7,6 +7,7 @@ What could not be had is said and audited without: the checkout as it is, no bas
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 import msgspec
 
@@ -89,6 +90,10 @@ def _place(path: str, around: Surroundings) -> Place:
     place = place_of(str(around.workspace / path), around.environ)
     if not place.folder.is_relative_to(around.workspace.resolve()):
         raise SourceError(f"The path {path} leads out of the workspace.", "Give a folder of the checkout.")
+    if (
+        place.repository is not None and place.repository.bare
+    ):  # files of a commit can look like one, with a history of their own
+        raise SourceError(f"The path {path} is a bare repository.", "Give a folder of the checkout.")
     return place
 
 
@@ -125,7 +130,9 @@ def _elsewhere(plan: Plan, target: Elsewhere, around: Surroundings) -> Located:
     if target.ref:
         if named.ref or named.tree or named.pull:
             raise SourceError("The inputs repo-url and ref both name a commit.", "Give it in one of them.")
-        address = f"https://{named.host or 'github.com'}/{named.owner}/{named.name}/commit/{target.ref}"
+        address = (
+            f"https://{named.host or 'github.com'}/{named.owner}/{named.name}/commit/{quote(target.ref)}"
+        )
     if isinstance(plan.baseline, Named):
         file = _file(plan.baseline.name, around)
         return Located(
@@ -277,7 +284,7 @@ class _Locating:
 
     def _address(self, commit: str) -> str:
         """A commit on GitHub, or the audited folder of it."""
-        folder = self._place.prefix.rstrip("/")
+        folder = quote(self._place.prefix.rstrip("/"))
         return f"{self._addresses}/tree/{commit}/{folder}" if folder else f"{self._addresses}/commit/{commit}"
 
     def _base(self, ref: str, head: str) -> tuple[str | None, str | None, str]:

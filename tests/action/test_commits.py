@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from audit.action.commits import Located, Surroundings, located
-from audit.action.plan import Checkout, MergeBase, Named, Plan, PullHead
+from audit.action.plan import Checkout, Elsewhere, MergeBase, Named, Plan, PullHead
 from audit.assess.errors import DocumentError
 from audit.net.github import GitHub
 from audit.source.errors import SourceError
@@ -203,6 +203,18 @@ def test_a_path_out_of_the_workspace_is_refused(world, path):
     (workspace / "link").symlink_to("/")
     with pytest.raises(SourceError, match="leads out of the workspace"):
         world.found(workspace, target=Checkout(path, world.made.head))
+
+
+def test_files_that_look_like_a_repository_have_no_history_of_their_own(world):
+    workspace = checkout(world.folder / "w", world.url, world.made.merge)
+    git(workspace, "init", "-q", "--bare", "model")
+    with pytest.raises(SourceError, match="The path model is a bare repository"):
+        world.found(workspace, target=Checkout("model", world.made.head))
+
+
+def test_names_are_no_part_of_an_addresss_grammar(world):
+    target = Elsewhere("octo/demo", "fix#12")
+    assert world.found(world.folder, target=target).target == "https://127.0.0.1/octo/demo/commit/fix%2312"
 
 
 def test_a_branch_that_is_named_is_fetched(world):
