@@ -84,8 +84,8 @@ def fetch_logs(github: GitHub, repository: str, run: Failed, folder: Path) -> Pa
             for job in github.jobs(repository, run.number, run.attempt)
             if job.get("conclusion") in _WORTH_READING
         ]
-        for job in worth[:_MOST_JOBS]:
-            _fetch_log(github, repository, job, logs)
+        for place, job in enumerate(worth[:_MOST_JOBS]):
+            _fetch_log(github, repository, job, logs, place)
         if not any(logs.iterdir()):
             raise SourceError(
                 f"Run {run.number} has no logs of a job that failed: {error.message}",
@@ -94,11 +94,12 @@ def fetch_logs(github: GitHub, repository: str, run: Failed, folder: Path) -> Pa
         return logs
 
 
-def _fetch_log(github: GitHub, repository: str, job: Mapping[str, Any], logs: Path) -> None:
+def _fetch_log(github: GitHub, repository: str, job: Mapping[str, Any], logs: Path, place: int) -> None:
+    """The job's log under a name as in GitHub's zip; names of two jobs can look alike once they are a file's."""
     number = job.get("id")
     if not isinstance(number, int):
         return
-    file = logs / f"{_file_name(str(job.get('name') or number))}.txt"
+    file = logs / f"{place}_{_file_name(str(job.get('name') or number))}.txt"
     try:
         with file.open("wb") as stream:
             github.job_log(repository, number, stream, limit=_LARGEST_LOG)

@@ -116,8 +116,16 @@ def test_logs_of_a_run_that_still_goes_on_are_fetched_job_by_job(world):
     world.there.jobs[2] = Job(2, RUN, "lint", conclusion="success", log=b"fine\n")
     done = world.run("pull_request_own", mode="failure", run_id=str(RUN))
     assert (done.code, done.outputs["verdict"]) == (0, "correctness")
-    assert verdict_of(done).cause.file == "logs/train (3.12, _cuda).txt"
+    assert verdict_of(done).cause.file == "logs/0_train (3.12, _cuda).txt"
     assert [comment.issue for comment in world.there.comments.values()] == [42]
+
+
+def test_no_job_hides_another_that_is_called_alike(world):
+    world.there.runs[RUN] = Run(RUN, world.made.head, status="in_progress", conclusion=None)
+    world.there.jobs[1] = Job(1, RUN, "train/cuda", log=LOG)
+    world.there.jobs[2] = Job(2, RUN, "train:cuda", log=b"2026-11-30T09:00:01.0000000Z fine\n")
+    done = world.run("pull_request_own", mode="failure", run_id=str(RUN))
+    assert (done.code, done.outputs["verdict"]) == (0, "correctness")
 
 
 def test_a_run_of_another_commit_is_told_nowhere_but_in_the_summary(world):
