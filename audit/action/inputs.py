@@ -149,7 +149,7 @@ class Inputs(BaseModel):
         None,
         description=(
             "The least severity of a finding that fails the job; unset: what `.ml-audit/config.yaml` says (of a pull request, that "
-            "of its base), or critical."
+            "of its base, without which never counts as critical), or critical."
         ),
     )
     fail_on_scope: Scope | None = Field(

@@ -68,7 +68,8 @@ class Named(msgspec.Struct, frozen=True, tag=True):
 
 class Plan(msgspec.Struct, frozen=True):
     """What to do. `why`: for NOTHING, what there is to say. `no_baseline`: why there is none, "" where there is one. `run`: in stage PUBLISH the run whose
-    report is published, in stage FAILURE the one whose logs are read unless the inputs name others."""
+    report is published, in stage FAILURE the one whose logs are read unless the inputs name others. `is_change`: what is audited is proposed, so that its own
+    configuration may not be its judge."""
 
     stage: Stage
     destination: Destination
@@ -78,6 +79,7 @@ class Plan(msgspec.Struct, frozen=True):
     baseline: MergeBase | Named | None = None
     no_baseline: str = ""
     scope: Scope = Scope.ALL
+    is_change: bool = False
     run: WorkflowRun | None = None
     notes: tuple[str, ...] = ()
 
@@ -105,6 +107,7 @@ def plan(event: Event, environ: Mapping[str, str], inputs: Inputs) -> Plan:
         baseline=baseline,
         no_baseline=no_baseline,
         scope=inputs.fail_on_scope or (Scope.NEW if case.is_change else Scope.ALL),
+        is_change=case.is_change,
         notes=case.notes,
     )
 
@@ -128,6 +131,7 @@ def _other_commit(inputs: Inputs, environ: Mapping[str, str], wishes: Wishes, ca
         baseline=Named(inputs.baseline) if wanted else None,
         no_baseline="" if wanted else "None was asked for.",
         scope=inputs.fail_on_scope or (Scope.NEW if wanted else Scope.ALL),
+        is_change=case.is_change and not inputs.repo_url,
     )
 
 

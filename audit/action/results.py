@@ -1,9 +1,22 @@
-"""What a run tells of its result: the outputs, and the line about the gate."""
+"""What a run makes of its result: the threshold where no input gives one, the outputs, and the line about the gate."""
 
-from audit.assess.gate import Gate, Scope
+from audit.action.plan import Plan
+from audit.assess.gate import FailOn, Gate, Scope
 from audit.documents.finding import Finding, Status
 from audit.documents.report import Report
+from audit.engine.options import Audited
 from audit.github.destination import Published
+
+
+def configured_threshold(plan: Plan, audited: Audited) -> FailOn:
+    """What `.ml-audit/config.yaml` says. A change is judged by the configuration that it found, and where that cannot be had its own may be stricter
+    than the default, not milder: else it could open its own gate.
+    """
+    if audited.baseline_fail_on is not None:
+        return audited.baseline_fail_on
+    if audited.fail_on is None or (plan.is_change and audited.fail_on is FailOn.NEVER):
+        return FailOn.CRITICAL
+    return audited.fail_on
 
 
 def outputs_of(report: Report, decided: Gate, published: Published) -> dict[str, str]:

@@ -25,7 +25,7 @@ from audit.action.log import Log
 from audit.action.outputs import write_outputs
 from audit.action.plan import Plan, PlanError, Stage, plan
 from audit.action.reading import adjusted, completed, environment, options
-from audit.action.results import gate_line, outputs_of
+from audit.action.results import configured_threshold, gate_line, outputs_of
 from audit.assess.errors import DocumentError
 from audit.assess.gate import FailOn, Gate, gate
 from audit.cli.exit_codes import ExitCode
@@ -239,8 +239,7 @@ class _Work:
                 ),
             )
         report = completed(audited.report, self.plan, found)
-        # A change is judged by the configuration that it found: it cannot lower its own threshold.
-        threshold = self._inputs.fail_on or audited.baseline_fail_on or audited.fail_on or FailOn.CRITICAL
+        threshold = self._inputs.fail_on or configured_threshold(self.plan, audited)
         decided = gate(report.findings, threshold, self.plan.scope)
         return self._finished(report, audited.rules, decided, exit_code=ExitCode(decided.exit_code))
 

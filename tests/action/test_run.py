@@ -362,3 +362,9 @@ def test_a_change_cannot_lower_its_own_threshold(world):
     moved_head(world, {".ml-audit/config.yaml": "fail_on: info\n"})
     assert "fail-on: critical" in world.run("pull_request_own").log  # what holds on the base
     assert "fail-on: info" in world.run("pull_request_own", baseline="none").log
+
+
+@pytest.mark.parametrize("how", [{"baseline": "none"}, {"ref": "refs/pull/42/head"}])
+def test_a_change_that_is_compared_with_nothing_cannot_open_its_own_gate(world, how):
+    moved_head(world, {".ml-audit/config.yaml": "fail_on: never\n"})
+    assert "fail-on: critical" in world.run("pull_request_own", **how).log
