@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from audit.action import claimed, inputs
-from audit.cli.exit_codes import ExitCode
+from audit.engine.exit_codes import ExitCode
 from audit.github import client, review
 from audit.github.overriding import FOLDER, NAMES
 from audit.report import comment, sarif, summary

@@ -15,9 +15,9 @@ import click
 from audit.assess import risk
 from audit.assess.score import WEIGHTS
 from audit.assess.suppression import TEXTS
-from audit.cli.exit_codes import MEANINGS
 from audit.cli.main import COMMANDS, PROGRAM, cli
 from audit.cli.schema_command import NAMES, schema_text
+from audit.engine.exit_codes import MEANINGS
 from audit.rules.catalogue import RULES
 from audit.rules.rule import Rule
 from tools import action_files, signature_pages

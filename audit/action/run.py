@@ -28,11 +28,11 @@ from audit.action.reading import adjusted, completed, environment, options
 from audit.action.results import configured_threshold, gate_line, outputs_of
 from audit.assess.errors import DocumentError
 from audit.assess.gate import FailOn, Gate, gate
-from audit.cli.exit_codes import ExitCode
 from audit.documents.report import Report
 from audit.documents.rule import RuleText
 from audit.engine import audit as engine
 from audit.engine import options as engine_options
+from audit.engine.exit_codes import ExitCode
 from audit.github.check import Check, open_check
 from audit.github.destination import Effects
 from audit.github.publish import publish, publish_trouble, publish_verdict

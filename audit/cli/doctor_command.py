@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import click
 
-from audit.cli.exit_codes import ExitCode
+from audit.engine.exit_codes import ExitCode
 
 
 class Check(NamedTuple):

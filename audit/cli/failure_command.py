@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from audit.cli.common import verbosity
-from audit.cli.exit_codes import ExitCode
+from audit.engine.exit_codes import ExitCode
 
 if TYPE_CHECKING:  # none of this is imported for --help
     from audit.engine.failure import Analysed

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from audit import __version__
-from audit.cli.exit_codes import MEANINGS, ExitCode
+from audit.engine.exit_codes import MEANINGS, ExitCode
 
 PROGRAM = "ml-audit"
 DEFAULT = "audit"
@@ -120,7 +120,7 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(f"{PROGRAM}: interrupted", err=True)
         return ExitCode.INTERRUPTED
     except Exception as error:
-        from audit.cli.failure import explain
+        from audit.cli.trouble import explain
 
         return explain(error, verbose="--verbose" in arguments or "-v" in arguments)
     return result if isinstance(result, int) else ExitCode.OK

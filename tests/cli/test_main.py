@@ -9,8 +9,8 @@ import click
 import pytest
 
 from audit.cli import main as main_module
-from audit.cli.exit_codes import MEANINGS, ExitCode
 from audit.cli.main import COMMANDS, cli, run
+from audit.engine.exit_codes import MEANINGS, ExitCode
 from tests.engine.repositories import repository
 
 HEAVY = (

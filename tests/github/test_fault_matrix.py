@@ -21,7 +21,7 @@ from publishing import (
 )
 from test_publishing_verdict import told, verdict
 
-from audit.cli.exit_codes import ExitCode
+from audit.engine.exit_codes import ExitCode
 from tests.fakegithub import FakeGitHub, faults
 from tests.fakegithub.faults import Fault, Moment
 
