@@ -73,7 +73,18 @@ def report_of_the_example() -> str:
         settings = ["-c", "user.name=ml-audit", "-c", "user.email=ml-audit@example.org"]
         for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "Example"]):
             subprocess.run(["git", *settings, *words], cwd=repository, check=True)
-        command = [sys.executable, "-m", "audit", "audit", repository, "--fail-on", "never", "--quiet", "--format", "html"]
+        command = [
+            sys.executable,
+            "-m",
+            "audit",
+            "audit",
+            repository,
+            "--fail-on",
+            "never",
+            "--quiet",
+            "--format",
+            "html",
+        ]
         subprocess.run([*command, "--output", file], check=True, cwd=ROOT)
         return file.read_text("utf-8")
 
