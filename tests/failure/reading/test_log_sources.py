@@ -36,7 +36,7 @@ def lines(path: Path) -> list[tuple[str, int, str]]:
     [
         ("job.log", bytes),
         ("job.log.gz", gzip.compress),
-        ("two.gz", lambda data: gzip.compress(data[:10]) + gzip.compress(data[10:])),
+        ("two.gz", lambda data: gzip.compress(data[:10], mtime=0) + gzip.compress(data[10:])),
         ("job.log.zst", zstd),
         ("job.log.xz", lzma.compress),
         ("misnamed.txt", gzip.compress),
@@ -87,7 +87,7 @@ def test_a_folder_is_read_in_natural_order_with_ranks_from_names(tmp_path: Path)
     logs = tmp_path / "logs"
     (logs / "run_x/attempt_1/3").mkdir(parents=True)
     for name in ("rank_10.log", "rank_9.log.gz", "train.out"):
-        (logs / name).write_bytes(gzip.compress(b"x\n") if name.endswith("gz") else b"x\n")
+        (logs / name).write_bytes(gzip.compress(b"x\n", mtime=0) if name.endswith("gz") else b"x\n")
     (logs / "run_x/attempt_1/3/stderr.log").write_bytes(b"x\n")
     (logs / "model.bin").write_bytes(b"x\n")
     (logs / "metrics.csv").write_bytes(b"x\n")
@@ -106,14 +106,15 @@ def test_a_folder_is_read_in_natural_order_with_ranks_from_names(tmp_path: Path)
 @pytest.mark.parametrize(
     ("name", "data", "why"),
     [
-        ("cut.gz", gzip.compress(TEXT * 50)[:-20], "cut short"),
-        ("bad.gz", gzip.compress(TEXT)[:10] + b"\xff" * 40, "no sound gzip stream"),
+        ("cut.gz", gzip.compress(TEXT * 50, mtime=0)[:-20], "cut short"),
+        ("bad.gz", gzip.compress(TEXT, mtime=0)[:10] + b"\xff" * 40, "no sound gzip stream"),
         ("cut.xz", lzma.compress(TEXT * 50)[:-30], "cut short"),
         ("cut.zst", zstd(TEXT * 50)[:-5], "cut short"),
         ("bad.zst", zstd(TEXT)[:6] + b"\xff" * 40, "no sound zstd stream"),
         ("empty.zip", b"PK\x05\x06" + bytes(10), "its end is missing"),
         ("bad.zip", b"PK\x03\x04" + bytes(300), "its end is missing"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "data",
 )
 def test_a_damaged_file_is_said(tmp_path: Path, name: str, data: bytes, why: str) -> None:
     (tmp_path / name).write_bytes(data)
@@ -124,7 +125,7 @@ def test_a_damaged_file_is_said(tmp_path: Path, name: str, data: bytes, why: str
 
 
 def test_what_came_before_the_damage_is_kept(tmp_path: Path) -> None:
-    (tmp_path / "cut.gz").write_bytes(gzip.compress(TEXT)[:-8])
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(TEXT, mtime=0)[:-8])
     reading = read([tmp_path / "cut.gz"])
     assert [hit.line.number for hit in reading.hits] == [3]
 
@@ -244,7 +245,7 @@ def test_lines_of_missing_steps_come_from_the_whole_job(tmp_path: Path) -> None:
 
 
 def test_an_archive_of_another_kind_gives_all_its_files(tmp_path: Path) -> None:
-    make_zip(tmp_path / "x.zip", {"rank_1.log": b"a\n", "sub/rank_0.log.gz": gzip.compress(b"b\n")})
+    make_zip(tmp_path / "x.zip", {"rank_1.log": b"a\n", "sub/rank_0.log.gz": gzip.compress(b"b\n", mtime=0)})
     reading = read([tmp_path / "x.zip"])
     assert [(line.source, line.text, line.stream.rank) for line in reading.lines] == [
         ("x.zip!rank_1.log", "a", 1),
