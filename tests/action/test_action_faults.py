@@ -148,6 +148,7 @@ def test_nothing_of_github_works(world: World, fault: Fault, fail_on: str, code:
 def test_one_channel_fails(world: World, fault: Fault, channel: str) -> None:
     world.fault(*CHANNELS[channel], fault)
     assert world.run(fail_on="info") == 1
+    assert any(request.fault for request in world.github.requests)
     there = world.github.world.repositories[REPOSITORY]
     assert len(there.comments) <= 1
     assert len(there.check_runs) <= 1

@@ -114,6 +114,7 @@ def twice(
     set_fault(server, endpoint, fault, times)
     done = run(server, pull, clock, second_findings(), number=1 if first else 2, timeout=timeout)
     assert clock.now() - started <= BUDGET
+    assert any(request.fault for request in server.requests)
     server.switches.clear()
     return done
 
