@@ -160,7 +160,7 @@ def _of_run(run: WorkflowRun, environ: Mapping[str, str]) -> Case:
         base_name=pull.base.ref if pull else "",
         no_base="" if pull else "The run names no pull request to compare with.",
         pull=pull.number if pull else None,
-        is_change=pull is not None,
+        is_change=run.event.startswith("pull_request"),
         may_comment=pull is not None,
         why_not="" if pull else "The run names no pull request of this repository to comment on.",
         templates=own_sha(environ),

@@ -264,12 +264,11 @@ def _suggestions(work: _Publication, story: Story) -> None:
 def _log(work: _Publication, story: Story) -> None:
     """The last channel: what every run says in its log; annotations only where no check run carries them."""
     with work.attempt("the log"):
-        has_check = work.check is not None and bool(work.check.url)
-        most = 0 if has_check else work.wishes.annotations
-        for line in annotation_lines(
-            told(story), story.rules, prefix=work.destination.path_prefix, most=most
-        ):
-            work.effects.say(line)
+        check, most = work.check, work.wishes.annotations
+        if check is None or not check.is_complete or check.trouble is not None:
+            findings, prefix = told(story), work.destination.path_prefix
+            for line in annotation_lines(findings, story.rules, prefix=prefix, most=most):
+                work.effects.say(line)
         for said in (headline(story), score_line(story.report), counts_line(story)):
             work.effects.say(log_line(terminal(f"ml-audit: {said}")))
 

@@ -45,7 +45,8 @@ def annotation_lines(
         most -= shown
         lines += [_annotation(level, group, rules, prefix) for group in groups[:shown]]
         if left := sum(len(group) for group in groups[shown:]):
-            lines.append(f"{left} more findings of level {severity.value} are in the report, not annotated.")
+            what = "finding of level {} is" if left == 1 else "findings of level {} are"
+            lines.append(f"{left} more {what.format(severity.value)} in the report, not annotated.")
     return lines
 
 

@@ -121,7 +121,7 @@ ROWS = (
         "workflow_run_fork",
         AT_HEAD,
         None,
-        Scope.ALL,
+        Scope.NEW,
         why="The run names no pull request of this repository to comment on.",
         no_baseline="The run names no pull request to compare with.",
     ),
@@ -229,6 +229,22 @@ def test_the_wishes_are_the_inputs():
 def test_templates_never_come_from_a_forks_head():
     for name in ("pull_request_fork", "pull_request_target_fork", "workflow_run_fork", "issue_comment_pull"):
         assert planned(name).destination.base_ref == BASE
+
+
+@pytest.mark.parametrize(
+    ("name", "is_change"),
+    [
+        ("pull_request_fork", True),
+        ("issue_comment_pull", True),
+        ("merge_group", True),
+        ("workflow_run_fork", True),
+        ("push_branch", False),
+        ("schedule", False),
+    ],
+)
+def test_what_is_proposed_may_not_be_its_own_judge(name, is_change):
+    assert planned(name).is_change is is_change
+    assert not planned(name, repo_url="octo/demo").is_change
 
 
 def test_a_deleted_branch_has_nothing_to_audit():

@@ -286,6 +286,14 @@ def test_a_batch_that_github_refuses_costs_only_itself(github_server: FakeGitHub
     assert "did not take 50 of 120 annotations" in warning
 
 
+def test_the_log_says_of_no_finding_that_it_is_not_annotated_where_the_check_has_it(
+    github_server: FakeGitHub,
+) -> None:
+    clock = Clock()
+    run(github_server, set_up(github_server, clock), clock, first_findings())
+    assert "not annotated" not in "\n".join(clock.said)
+
+
 def test_without_a_check_the_log_has_the_annotations(github_server: FakeGitHub) -> None:
     clock = Clock()
     pull = set_up(github_server, clock)
