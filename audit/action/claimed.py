@@ -24,6 +24,8 @@ LARGEST = 16 * 2**20
 _LONGEST_TEXT = 20_000
 _MOST_FINDINGS = 20_000
 _MOST_PLACES = 2_000
+_MOST_REMARKS = 1_000
+"""Insights, notes, or reasons of one dimension: an honest report has a few dozen, and every one of them is shown."""
 _HIGHEST_SCORE = 10.0
 _ADVICE = "Only what `report.json` of the same version of ml-audit holds is taken."
 
@@ -65,6 +67,9 @@ def _problems(report: Report, commit: str) -> Iterator[str]:
     findings = [*report.findings, *(report.baseline.fixed if report.baseline else ())]
     if len(findings) > _MOST_FINDINGS:
         yield f"it has more than {_MOST_FINDINGS} findings"
+    remarks = [report.insights, report.coverage.notes, *(part.why for part in _dimensions(report))]
+    if max(map(len, remarks)) > _MOST_REMARKS:
+        yield f"it has more than {_MOST_REMARKS} remarks of a kind"
     known = catalogue_texts()
     for finding in findings:
         if finding.rule not in known:

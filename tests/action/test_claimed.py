@@ -68,6 +68,8 @@ def with_finding(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
         (lambda d: {**d, "score": 11}, "a score is not between"),
         (lambda d: with_finding(d, rule="no.such_rule"), "a rule that this version does not have"),
         (lambda d: with_finding(d, message="x" * 20_001), "longer than 20000 characters"),
+        (lambda d: {**d, "insights": ["x"] * 1_001}, "more than 1000 remarks"),
+        (lambda d: {**d, "coverage": {**d["coverage"], "notes": ["x"] * 1_001}}, "more than 1000 remarks"),
         (lambda d: with_finding(d, severity="BLOCKER"), "Invalid enum value"),
         (
             lambda d: with_finding(d, evidence=[{"path": "../../settings", "line": 1, "note": ""}]),
