@@ -25,6 +25,7 @@ from audit.facts.registry import READINGS, extractor_for
 from audit.safety.sanitize import unicode_text
 from audit.safety.secrets import prepare
 from audit.safety.texts import with_texts
+from audit.source.blobs import human_size
 from audit.source.snapshot import BlobReader, Entry, EntryKind, Snapshot
 
 _BATCH = 1_000
@@ -268,7 +269,7 @@ def _encoded(facts: FileFacts) -> bytes:
 
 def too_large(size: int, limit: int) -> str:
     """The reason that a report gives for a file over its kind's limit."""
-    return f"{size / 2**20:.1f} MiB, over the limit of {limit // 2**20} MiB for its kind"
+    return f"{human_size(size)}, over the limit of {human_size(limit)} for its kind"
 
 
 def extract_file(data: bytes, kind: Kind) -> FileFacts:
