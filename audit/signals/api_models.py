@@ -104,17 +104,19 @@ _CONFIG_KEY = re.compile(
 )
 # What a comparison must hold to be more than the beginning of an id (`"gpt-3" in name`).
 _WHOLE = re.compile(r"turbo|davinci|babbage|-\d{3,4}(?:\D|$)|20\d\d")
+# Functions that look up what a model costs or takes: the model is asked elsewhere.
+_RATES = re.compile(r"(?i)price|pricing|cost|(?:context|token)_?(?:limit|length|window)")
 _NO_ID = re.compile(r".*\.(?:csv|jsonl?|ya?ml|txt|py|md)|(?:gpt|o[134]|text)-[^:]*:.*")
 
 
 def _is_value(use: Use) -> bool:
     if use.how == "key" or _NO_ID.fullmatch(use.value) or _NOT_A_CALL.fullmatch(use.call.rpartition(".")[2]):
         return False
-    if _NOT_A_MODEL.search(use.name) or _NOT_A_MODEL.search(use.holder):
+    if _NOT_A_MODEL.search(use.name) or (use.how != "compare" and _NOT_A_MODEL.search(use.holder)):
         return False
     if use.how in ("item", "choice") and _OFFERED.match(use.holder.rpartition(".")[2]):
         return False
-    if use.how == "compare" and not _WHOLE.search(use.value):
+    if use.how == "compare" and (not _WHOLE.search(use.value) or _RATES.search(use.holder)):
         return False
     if use.origin == "notebook" and use.how not in ("arg", "default", "assign"):
         return False

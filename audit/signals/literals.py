@@ -27,7 +27,7 @@ class Use(msgspec.Struct, frozen=True):
 
     `kind`: "hub" or "api" by its shape. `how`: "arg" (of `call`), "default", "assign", "item", "key", "choice", "compare",
     "return", "flag", "variable", "setting" or "other". `name`: the keyword, parameter, target, flag or dotted key that it
-    goes by, "" where it has none. `holder`: the name of the container that it is an item of. `origin`: "code", "config",
+    goes by, "" where it has none. `holder`: the name of the container that it is an item of; of a comparison, of the function. `origin`: "code", "config",
     "script" or "notebook". `revision`: the revision that is asked for beside it; `repo_type` likewise ("dataset").
     `uploads`: the file pushes to the hub too.
     """
@@ -118,6 +118,10 @@ class _Places:
                 return call
         return None
 
+    def function(self, text: Text) -> str:
+        """The name of the function that the text stands in."""
+        return self.facts.scopes[text.scope].name if text.scope < len(self.facts.scopes) else ""
+
     def holder(self, text: Text) -> str:
         """The variable whose container literal the text stands in."""
         literal = repr(text.value)
@@ -161,6 +165,8 @@ def _use(path: str, text: Text, places: _Places, origin: str) -> Use:
         how = "item"
     elif how == "key":
         holder = places.holder(text)
+    elif how == "compare":
+        holder = places.function(text)
     loading = places.loaded.get(name.rpartition(".")[2]) if how in ("assign", "default") and name else None
     if loading and not call.endswith("add_argument"):
         made, call, revision = loading, loading.name, loading.kwargs.get("revision", "")

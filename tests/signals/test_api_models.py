@@ -57,6 +57,10 @@ def test_what_is_handed_to_an_api(path: str, text: str) -> None:
     [
         ("a.py", 'PRICES = {"gpt-4o": 1.0, "gpt-4-0613": 2.0}\n'),
         ("a.py", 'import tiktoken\ntiktoken.encoding_for_model("gpt-4o")\n'),
+        (
+            "a.py",
+            'import openai\ndef price_per_token(model):\n    return 2 if "gpt-4-turbo" in model else 1\n',
+        ),
         ("a.py", 'TEMPLATE_NAMES = ["gpt-4o"]\n'),
         ("a.py", 'import openai\nif "gpt-3" in name:\n    pass\n'),
         ("a.py", 'f("command-line")\n'),
