@@ -185,8 +185,10 @@ def _writes_a_log(context: Context) -> Place | None:
     for file, call in context.path.reached.calls():
         last = call.name.rpartition(".")[2]
         if (
-            call.name in ("json.dump", "json.dumps", "csv.writer", "csv.DictWriter", "logging.FileHandler")
+            call.name in ("json.dump", "json.dumps", "csv.writer", "csv.DictWriter")
             or last == "Logger"
+            or last.endswith("FileHandler")
+            or (call.name == "logging.basicConfig" and "filename" in call.kwargs)
         ):
             return Place(file, call.line)
     for file in context.path.reached.scopes:
@@ -248,9 +250,21 @@ def _now_and_then(test: str) -> bool:
 
 
 _HINTS = (
-    ("waits for the device", "reads a value from the device at every step, and waits for it"),
-    ("loader without worker", "loads data without worker processes: loading and computing take turns"),
-    ("no mixed precision", "trains on a GPU in full precision only"),
+    (
+        "waits for the device",
+        "reads a value from the device at every step, and waits for it",
+        "Sum the values up on the device, and read them where they are printed, once in so many steps.",
+    ),
+    (
+        "loader without worker",
+        "loads data without worker processes: loading and computing take turns",
+        "Give the loader `num_workers`, with a generator and a `worker_init_fn` that are seeded.",
+    ),
+    (
+        "no mixed precision",
+        "trains on a GPU without mixed precision",
+        "Offer `torch.autocast` as a setting, and say with which one the results were made.",
+    ),
 )
 _SIDE = re.compile(r"eval|valid|test|metric|sampl|infer|score|demo", re.I)
 
@@ -261,19 +275,19 @@ def performance(context: Context) -> Iterable[Outcome]:
         yield not_applicable(NO_TRAINING)
         return
     inherits = bool(_kinds(context) & {"lightning", "hf_trainer", "rl"})
-    groups: dict[str, list[Place]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[Place]] = defaultdict(list)
     for place in context.signals.performance_hints.value:
-        for words, said in _HINTS:
+        for words, said, fix in _HINTS:
             if (
                 words in place.note
                 and not _SIDE.search(place.path)
                 and not (inherits and words.startswith("no mixed"))
             ):
-                groups[said].append(Place(place.path, place.line))
-    for said, found in groups.items():
+                groups[said, fix].append(Place(place.path, place.line))
+    for (said, fix), found in groups.items():
         places = tuple(dict.fromkeys(found))
         more = f" (and {counted(len(places) - 1, 'more place')})" if len(places) > 1 else ""
-        yield failed(f"{places[0].path}:{places[0].line} {said}{more}.", *capped(places), key=said)
+        yield failed(f"{places[0].path}:{places[0].line} {said}{more}.", *capped(places), fix=fix, key=said)
     if not groups:
         yield passed("Nothing was seen on the training path that wastes the hardware.")
 
@@ -355,8 +369,8 @@ RULES = (
         "training.performance",
         Severity.INFO,
         "The hardware is used",
-        "A loop that waits at every step costs time and energy; it changes no result.",
-        "See the places that are named.",
+        "A run that wastes its hardware takes longer, and is repeated less often. The score loses nothing by it.",
+        "Read values from the device once in so many steps, load data with workers, offer mixed precision.",
         "",
         0,
         "Losses are collected on the device and read every 100 steps.",

@@ -182,7 +182,9 @@ class TrainingPath:
             node = self._nearest_loop(entry)
             if node is None:
                 continue
-            kinds = {loop.kind: Place(node[0], loop.line, loop.kind) for loop in reversed(self.loops[node])}
+            kinds = {
+                loop.kind: Place(node[0], loop.line, "training loop") for loop in reversed(self.loops[node])
+            }
             kind = primary(kinds)
             votes[kind] += (3 if entry.documented else 1) + (4 if _plainly_trains(entry.path) else 0)
             places[kind].append(kinds[kind])

@@ -1,3 +1,5 @@
+import pytest
+
 from audit.documents.finding import Severity, Status
 from tests.rules.computed import LOOP, failing, only_status
 
@@ -76,6 +78,28 @@ def test_tracking() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (
+            "logging.basicConfig(handlers=[logging.StreamHandler(), logging.FileHandler('log.txt')])",
+            Status.PASS,
+        ),
+        ("logging.getLogger().addHandler(logging.handlers.RotatingFileHandler('log.txt'))", Status.PASS),
+        ("logging.basicConfig(filename='log.txt')", Status.PASS),
+        ("logging.basicConfig(level=logging.INFO)", Status.FAIL),
+    ],
+)
+def test_a_log_file_is_a_record(line: str, status: Status) -> None:
+    files = script(f"{line}\ntrain(1, 2)", "import logging\nimport logging.handlers")
+    assert only_status("training.tracking", files) is status
+
+
+def test_the_place_of_a_loop_says_what_it_is() -> None:
+    (found,) = failing("training.tracking", script())
+    assert [place.note for place in found.evidence] == ["training loop"]
+
+
 ACCUMULATES = """
 import torch
 
@@ -113,3 +137,4 @@ def test_performance_costs_nothing() -> None:
     assert (
         found.message == "train.py:9 loads data without worker processes: loading and computing take turns."
     )
+    assert found.fix is not None and "num_workers" in found.fix.text

@@ -46,14 +46,14 @@ CALLS: frozenset[str] = frozenset(
     popen Popen check_call check_output run getenv putenv setdefault get clip_grad_norm_ clip_grad_norm
     grad_norm compile MultiSteps instantiate instantiate_from_config get_obj_from_str sort sorted natsorted is_bf16_supported
     memmap imread evaluate validate MixedPrecision MixedPrecisionPolicy globals vars asdict no_sync Live
-    dataclass Saver steps_per_execution distribute_dataset InteractiveSession Session ConfigProto
+    dataclass Saver steps_per_execution distribute_dataset InteractiveSession Session ConfigProto basicConfig
     """.split()
 )
 
 ENDINGS: tuple[str, ...] = (
     "Trainer", "TrainingArguments", "Arguments", "Config", "DataLoader", "Loader", "Logger", "Strategy", "DataModule", "Estimator",
     "Classifier", "Regressor", "VectorStore", "Retriever", "Writer", "Sampler", "_seed", "_seeds", "_deterministic", "_checkpoint", "_dataset",
-    "Callback", "ArgumentParser", "Plugin", "Embeddings", "Scheduler", "ParallelKernel",
+    "Callback", "ArgumentParser", "Plugin", "Embeddings", "Scheduler", "ParallelKernel", "FileHandler",
 )  # fmt: skip
 
 ROOTS: frozenset[str] = frozenset(
