@@ -256,7 +256,10 @@ def _open_versions(
     else:
         message += f", and no lock file says which {'version' if single else 'versions'} gave the results."
     known = {each.name: locks[each.name] for each in found if each.name in locks}
-    pinned = listed([f"`{name}=={known[name][0] if name in known else 'VERSION'}`" for name in dict.fromkeys(each.name for each in found)], 4)  # fmt: skip
+    written = {each.row.requirement.name: each.name for each in found}  # conda says pytorch
+    pinned = listed(
+        [f"`{here}=={known[name][0] if name in known else 'VERSION'}`" for here, name in written.items()], 4
+    )
     source = (
         f"as {listed(sorted({file for _, file in known.values()}), 2)} has it"
         if len(known) == len(found)
@@ -344,7 +347,9 @@ def base_image(context: Context) -> Iterable[Outcome]:
             *capped(Place(path, image.line) for path, image in uses),
             fix=_digest(name),
             key=name,
-            severity=Severity.WARNING,
+            severity=Severity.INFO
+            if all(_FOR_EDITORS.search(path) for path, _ in uses)
+            else Severity.WARNING,
         )
     tagged = {name: uses for name, uses in loose.items() if name not in moving}
     if tagged:
@@ -355,6 +360,9 @@ def base_image(context: Context) -> Iterable[Outcome]:
             *capped(Place(p, i.line) for p, i in images),
         )
 
+
+_FOR_EDITORS = re.compile(r"(?:^|/)\.(?:gitpod|devcontainer)(?:[./]|$)")
+"""Containers that an editor opens the repository in; results are made elsewhere."""
 
 _TEMPLATE = re.compile(r"[${}<>]")
 """What stands in an image's name where something else fills it in."""

@@ -521,6 +521,12 @@ def test_tags_that_follow_releases_or_a_branch(image: str, moves: bool) -> None:
     assert outcome.severity is (Severity.WARNING if moves else None)
 
 
+@pytest.mark.parametrize("path", [".gitpod.Dockerfile", ".devcontainer/Dockerfile"])
+def test_the_image_of_an_editor_makes_no_results(path: str) -> None:
+    (outcome,) = outcomes("environment.base_image", context({path: "FROM gitpod/workspace-full:latest\n"}))
+    assert outcome.severity is Severity.INFO
+
+
 def test_images_by_tag_are_one_finding_and_templates_none() -> None:
     files = {
         "Dockerfile": "FROM python:3.11\n",
@@ -548,6 +554,14 @@ LOCKED = {
     "torch": CriticalDependency(">=2.0", exact=False, locked="2.4.1"),
     "numpy": CriticalDependency("", exact=False, locked="1.26.4"),
 }
+
+
+def test_the_advice_names_a_package_as_its_manifest_does() -> None:
+    files = {"environment.yml": "name: x\ndependencies:\n  - pytorch>=1.13\n"}
+    given = context(files, critical_dependencies={"torch": CriticalDependency(">=1.13", exact=False)})
+    (outcome,) = outcomes("environment.critical_pinned", given)
+    assert outcome.fix is not None
+    assert outcome.fix.text.startswith("Write `pytorch==VERSION`,")
 
 
 def test_a_list_beside_a_lock_gets_the_versions_of_the_lock() -> None:
