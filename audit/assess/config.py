@@ -18,7 +18,7 @@ CONFIG_PATH = ".ml-audit/config.yaml"
 MAX_BYTES = 256 * 1024
 _MAX_STEPS = 20_000
 _MAX_DEPTH = 12
-_ADVICE = "See the section on suppression in the README, or `ml-audit schema config`."
+_ADVICE = 'See "Living with a finding" in the README, or `ml-audit schema config`.'
 
 RulePattern = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+\.([a-z0-9_.-]+|\*)$", max_length=100)]
 PathPattern = Annotated[str, StringConstraints(min_length=1, max_length=300)]

@@ -460,7 +460,7 @@ RULES = (
         Severity.WARNING,
         "Models behind an API are named by snapshot",
         "A provider moves an alias to a newer model: scores given by the old one cannot be compared with those of the new.",
-        "Use the dated id (gpt-4o-2024-08-06), and record what the answers say which model gave them.",
+        "Use the dated id where the provider has one (as gpt-4o-2024-08-06), and record what the answers say which model gave them.",
         "data",
         2,
         "judge='gpt-4o-2024-08-06'",
