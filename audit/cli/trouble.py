@@ -15,7 +15,7 @@ def explain(error: Exception, *, verbose: bool) -> ExitCode:
     """Writes what happened and what to do to stderr. A fault of this program gets one line too, and with `verbose` its traceback."""
     match error:
         case click.UsageError():
-            say(error.format_message())
+            say(" ".join(error.format_message().split()))  # click lists choices in lines of their own
             if error.ctx is not None:
                 say(f"{error.ctx.command_path} --help says how it is used.")
             return ExitCode.USAGE

@@ -88,6 +88,7 @@ def test_no_arguments_shows_help_and_is_wrong_usage(capsys):
         (["rules", "show", "nothing.known"], "no rule called nothing.known"),
         (["rules", "list", "--category", "nothing"], "one of"),
         (["schema", "nothing"], "is not one of"),
+        (["schema"], "Choose from: audit-report, verdict, config"),
         (["completion", "tcsh"], "is not one of"),
     ],
 )
