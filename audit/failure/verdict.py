@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 
 _MOST_FACTS = 40
 _REDIRECTED = re.compile(
-    r"(?:output (?:goes|written|redirected|saved) to|logs? (?:are |is )?(?:in|at|written to|saved to)|(?:\d?&?>{1,2}|\| ?tee(?: -a)?|"
-    r"--log-dir|--redirects?\b.{0,30}?--log-dir)) ?=? ?(?P<path>[\w./-]{2,120})"
+    r"(?:output (?:goes|written|redirected|saved) to|logs? (?:are |is )?(?:in|at|written to|saved to)|(?<![<>=(\w\]-])(?:[12]|&)?>{1,2}|\| ?tee(?: -a)?|"
+    r"--log-dir|--redirects?\b.{0,30}?--log-dir) ?=? ?(?P<path>(?![\d.,]+[a-zA-Z%]{0,3}(?![\w/.-]))[\w./-]{2,120})"
 )
+"""Where output went. A `>` before a number compares: `loss > 0.5`, `(>4.0s)`, `>= 63.4G`."""
 
 
 def build(

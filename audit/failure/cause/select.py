@@ -332,6 +332,8 @@ def _ends_here(scene: Scene, candidate: Candidate) -> bool:
 
 def _ended(scene: Scene, job: Job, steps: Sequence[Step]) -> State:
     """Nothing failed that the log shows: whether it also shows a good end."""
+    if job.conclusion is Conclusion.CANCELLED:
+        return State.CANCELLED  # whatever went well before
     if not job.complete:
         return State.UNKNOWN
     for step in steps:

@@ -344,7 +344,11 @@ def _raise(group: Sequence[Line], relation: Relation) -> Raise:
     original = next(line for line in group if line.number == first.number)
     if named is None:
         return Raise("", first.text.strip(), original, relation, tuple(group))
-    return Raise(named["kind"], (named["message"] or "").strip(), original, relation, tuple(group))
+    message = (named["message"] or "").strip()
+    if not message:  # NumPy's assertions begin with an empty line
+        behind = (line.text.strip() for line in bare if line.number > first.number)
+        message = next((text for text in behind if text), "")
+    return Raise(named["kind"], message, original, relation, tuple(group))
 
 
 def _without_marks(body: Sequence[Line]) -> list[Raise]:
