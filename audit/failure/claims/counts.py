@@ -163,6 +163,9 @@ def check_stability(statement: Statement, runs: Runs) -> Result:
     if not series:
         return unknown("the runs given have no loss")
     text = statement.sentence.text.lower()
+    number = next((quantity for quantity in statement.quantities if not quantity.unit), None)
+    if number is not None:
+        return _bounded(text, number, series)
     bad: list[str] = []
     facts: list[Fact] = []
     for s in series:
@@ -196,6 +199,38 @@ def check_stability(statement: Statement, runs: Runs) -> Result:
     if max(len(s) for s in series) < 20:
         return unknown("fewer than 20 values: too few to say", facts)
     return verdict(True, f"{sum(len(s) for s in series)} values looked at", facts)
+
+
+_UPPER: Final = re.compile(
+    r"\b(?:below|under|less than|lower than|at most|no more than|within|(?:never|not|no) (?:above|over|exceeds?|exceed(?:ed|ing)|higher|more))\b"
+)
+_LOWER: Final = re.compile(
+    r"\b(?:above|over|at least|more than|higher than|(?:never|not|no) (?:below|under|less))\b"
+)
+_NORM: Final = re.compile(r"\bgrad(?:ient)?s?[ _-]?norms?\b|\bnorms? of the gradients?\b")
+
+
+def _bounded(text: str, number: Quantity, series: Sequence[Series]) -> Result:
+    """ "The gradient norm stays below 1.5": every value of the metric that is named, against the number that is stated."""
+    upper = number.relation in ("<", "<=") or _UPPER.search(text) is not None
+    lower = number.relation in (">", ">=") or _LOWER.search(text) is not None
+    norms = _NORM.search(text) is not None
+    named = [s for s in series if norms == ("norm" in s.name.lower())]
+    if not (upper or lower) or not named or not (norms or "loss" in text):
+        return unknown("which values the number stated is to bound could not be told")
+    facts: list[Fact] = []
+    held = True
+    told: list[str] = []
+    for each in named:
+        points = [point for point in each.points() if math.isfinite(point.value)]
+        if not points:
+            return unknown(f"{each.name} has no finite value")
+        point = (max if upper else min)(points, key=lambda point: point.value)
+        word = "max" if upper else "min"
+        facts.append(fact(f"{word}_{each.name}", point.value, f"{word} of the series", of_point(each, point)))
+        held = held and (point.value <= number.value if upper else point.value >= number.value)
+        told.append(f"{each.name} has {shown(point.value)} at step {point.step}")
+    return verdict(held, "; ".join(told[:3]), facts)
 
 
 def check_determinism(runs: Runs) -> Result:
@@ -273,6 +308,9 @@ def check_spread(statement: Statement, runs: Runs) -> Result:
 _SUMMARY: Final = re.compile(r"(\d{1,7}) (passed|failed|errors?|skipped|xfailed|xpassed)\b")
 
 
+_ALL_TESTS: Final = re.compile(r"\ball (?:of the )?(?P<n>\d{1,6}) (?:[\w-]+ ){0,4}tests?\b", re.IGNORECASE)
+
+
 def check_tests(statement: Statement, telemetry: Telemetry, reading: Reading | None) -> Result:
     """ "All tests pass": by test reports, else by the summary lines of the log."""
     counts = _report_counts(telemetry) or _log_counts(reading)
@@ -289,6 +327,8 @@ def check_tests(statement: Statement, telemetry: Telemetry, reading: Reading | N
     if failed or not passed:
         return verdict(False, told, facts)
     stated = next((q for q in statement.quantities if q.unit in ("test", "tests")), None)
+    if stated is None and (all_of := _ALL_TESTS.search(statement.sentence.text)):
+        return verdict(passed >= int(all_of["n"]), told, facts)  # a skipped test has not passed
     return verdict(stated is None or _enough(stated, passed), told, facts)
 
 

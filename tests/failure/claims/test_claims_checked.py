@@ -376,3 +376,28 @@ def test_memory(text: str, expected: str) -> None:
 def test_more_than_is_stated_is_no_contradiction() -> None:
     assert status("Throughput is 20 % higher", speeds(1000, 1400)) == "supported"
     assert outcomes("up to 2x faster", speeds(1000, 1100)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Training is stable: the gradient norm stays below 1.5 in every step.", "contradicted"),
+        ("Training is stable, the gradient norm never exceeds 8.0.", "supported"),
+        ("The loss stays below 2.5 and is stable.", "supported"),
+        ("Training is stable at 1.5.", "not_derivable"),
+    ],
+)
+def test_a_bound_is_held_against_every_value_of_its_metric(text: str, told: str) -> None:
+    files = {
+        "run.jsonl": run(200, loss=lambda i: 2.0 - i / 200, grad_norm=lambda i: 7.3 if i == 143 else 1.0)
+    }
+    assert status(text, files) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("All 31 kernel tests pass.", "contradicted"), ("All 13 tests pass.", "supported")],
+)
+def test_a_skipped_test_has_not_passed(text: str, told: str) -> None:
+    log = "=================== 13 passed, 31 skipped in 4.20s ==================="
+    assert status(text, log=log) == told
