@@ -6,8 +6,8 @@ The gate is decided before anything is written, and nothing that is written, or 
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -89,6 +89,19 @@ def main() -> int:
     for name in _SECRET_INPUTS:  # no child process needs them
         os.environ.pop(name, None)
     return run(environ, Effects())
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Puts signals off: a check run that GitHub has made and this run has not heard of could not be closed."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _interrupted(_number: int, _frame: FrameType | None) -> None:
@@ -231,7 +244,8 @@ class _Work:
         around = Surroundings(runner.workspace, environ, self._ask, runner.log.info, runner.log.debug)
         with located(self.plan, around) as found:
             self.plan = adjusted(self.plan, found)
-            self.check = open_check(self.plan.destination, self.plan.wishes, runner.effects)
+            with _uninterrupted():
+                self.check = open_check(self.plan.destination, self.plan.wishes, runner.effects)
             audited = engine.audit(
                 options(found, self._inputs),
                 engine_options.Effects(
@@ -252,7 +266,8 @@ class _Work:
             logs = given(inputs.logs, "logs", runner.roots) or (self._fetched_logs(Path(folder)),)
             environ = environment(self.plan, inputs, runner.environ, runner.workspace)
             found = self._beside_logs(stack, environ)
-            self.check = open_check(self.plan.destination, self.plan.wishes, runner.effects)
+            with _uninterrupted():
+                self.check = open_check(self.plan.destination, self.plan.wishes, runner.effects)
             analysed = self._analysed(logs, found, environ)
         verdict = analysed.verdict
         passed = verdict.category not in closing(inputs)
