@@ -201,30 +201,29 @@ def check_stability(statement: Statement, runs: Runs) -> Result:
     return verdict(True, f"{sum(len(s) for s in series)} values looked at", facts)
 
 
-_UPPER: Final = re.compile(
-    r"\b(?:below|under|less than|lower than|at most|no more than|within|(?:never|not|no) (?:above|over|exceeds?|exceed(?:ed|ing)|higher|more))\b"
-)
-_LOWER: Final = re.compile(
-    r"\b(?:above|over|at least|more than|higher than|(?:never|not|no) (?:below|under|less))\b"
+_BOUND: Final = re.compile(
+    r"(?P<not>\b(?:never|not|no|without|n't)\b[^.;,:]{0,40}?)?"
+    r"\b(?:(?P<upper>below|under|less than|lower than|at most|within)|(?P<lower>above|over|at least|more than|higher than|exceed(?:s|ed|ing)?))\b"
 )
 _NORM: Final = re.compile(r"\bgrad(?:ient)?s?[ _-]?norms?\b|\bnorms? of the gradients?\b")
 
 
 def _bounded(text: str, number: Quantity, series: Sequence[Series]) -> Result:
     """ "The gradient norm stays below 1.5": every value of the metric that is named, against the number that is stated."""
-    upper = number.relation in ("<", "<=") or _UPPER.search(text) is not None
-    lower = number.relation in (">", ">=") or _LOWER.search(text) is not None
+    said = [bool(word["upper"]) != bool(word["not"]) for word in _BOUND.finditer(text)]
+    upper = bool(said) and said[0]
     norms = _NORM.search(text) is not None
     named = [s for s in series if norms == ("norm" in s.name.lower())]
-    if not (upper or lower) or not named or not (norms or "loss" in text):
+    if len(set(said)) != 1 or not named or not (norms or "loss" in text):
         return unknown("which values the number stated is to bound could not be told")
     facts: list[Fact] = []
     held = True
     told: list[str] = []
     for each in named:
-        points = [point for point in each.points() if math.isfinite(point.value)]
-        if not points:
-            return unknown(f"{each.name} has no finite value")
+        points = list(each.points())
+        loose = next((point for point in points if not math.isfinite(point.value)), None)
+        if loose is not None:
+            return verdict(False, f"{each.name} is not finite at step {loose.step}", facts)
         point = (max if upper else min)(points, key=lambda point: point.value)
         word = "max" if upper else "min"
         facts.append(fact(f"{word}_{each.name}", point.value, f"{word} of the series", of_point(each, point)))

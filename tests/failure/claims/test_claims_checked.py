@@ -385,6 +385,11 @@ def test_more_than_is_stated_is_no_contradiction() -> None:
         ("Training is stable, the gradient norm never exceeds 8.0.", "supported"),
         ("The loss stays below 2.5 and is stable.", "supported"),
         ("Training is stable at 1.5.", "not_derivable"),
+        ("No loss spikes above 2.5.", "supported"),
+        ("Training is stable, the loss never goes above 2.5.", "supported"),
+        ("Training is stable, the loss never goes above 1.5.", "contradicted"),
+        ("Training is stable, the gradient norm never falls below 0.5.", "supported"),
+        ("Training is stable, the gradient norm never drops under 2.0.", "contradicted"),
     ],
 )
 def test_a_bound_is_held_against_every_value_of_its_metric(text: str, told: str) -> None:
@@ -401,3 +406,8 @@ def test_a_bound_is_held_against_every_value_of_its_metric(text: str, told: str)
 def test_a_skipped_test_has_not_passed(text: str, told: str) -> None:
     log = "=================== 13 passed, 31 skipped in 4.20s ==================="
     assert status(text, log=log) == told
+
+
+def test_a_value_that_is_not_finite_breaks_every_bound() -> None:
+    files = {"run.jsonl": run(200, loss=lambda i: 1.0, grad_norm=lambda i: float("nan") if i == 143 else 1.0)}
+    assert status("Training is stable: the gradient norm stays below 1.5.", files) == "contradicted"
