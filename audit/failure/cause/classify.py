@@ -26,6 +26,7 @@ from audit.failure.cause.wording import (
     is_data,
     speaks_of_surroundings,
 )
+from audit.failure.digits import integer
 from audit.failure.model import Hit
 from audit.failure.structure.comparison import Comparison, Subject, comparison, too_tight
 
@@ -200,12 +201,12 @@ def _by_type(
     """By the exception's type, where neither a signature nor a comparison decides."""
     signature = hit.signature.name if hit is not None else _snake(name) if name else "assertion_failed"
     if code := ERRNO.search(message):
-        category = OS_CODES.get(int(code[1]), Category.CORRECTNESS)
+        category = OS_CODES.get(integer(code[1]), Category.CORRECTNESS)
         return Judged(signature, category, Strength.GENERIC, hit)
     if (http := HTTP_STATUS.search(message)) and re.search(
         r"HTTP|Status|Client|Server|Request|API|url", name + message
     ):
-        status = int(http["code"] or http["code2"])
+        status = integer(http["code"] or http["code2"])
         infra = status >= 500 or status in (408, 429)
         return Judged(
             "http_error", Category.INFRA_RUNTIME if infra else Category.DATA_CONFIG, Strength.NAMED, hit

@@ -12,6 +12,7 @@ import msgspec
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.scene import Scene
+from audit.failure.digits import integer
 from audit.failure.model import Line
 from audit.failure.structure.launcher import Ended
 from audit.failure.structure.steps import Step
@@ -47,12 +48,12 @@ def watchdogs(scene: Scene, steps: Sequence[Step]) -> list[Watchdog]:
     for step in steps:
         for line in step.lines:
             if "Watchdog caught" in line.text and (seen := _WATCHDOG.search(line.text)):
-                timeout = int(seen["timeout"])
+                timeout = integer(seen["timeout"])
                 report = Watchdog(
                     line,
-                    int(seen["seq"]),
+                    integer(seen["seq"]),
                     seen["op"],
-                    int(seen["numel"]) if seen["numel"] else None,
+                    integer(seen["numel"]) if seen["numel"] else None,
                     timeout,
                     line.stream.rank,
                     None if line.time is None else line.time - timeout / 1000,

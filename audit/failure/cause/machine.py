@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Strength
 from audit.failure.cause.scene import Scene
+from audit.failure.digits import integer
 from audit.failure.model import Hit
 from audit.failure.structure.steps import Job, Step
 
@@ -50,7 +51,7 @@ def find(scene: Scene, job: Job) -> list[Candidate]:
                     "oom_killed",
                     "The kernel or the scheduler records that it ended the process for memory.",
                 )
-        elif (xid := _XID.search(text)) and int(xid[1]) in HARDWARE_XIDS and (hardware is None):
+        elif (xid := _XID.search(text)) and integer(xid[1]) in HARDWARE_XIDS and (hardware is None):
             hardware = _candidate(
                 step,
                 hit,

@@ -1,5 +1,6 @@
 """Everything the rules look at, arranged: jobs, steps, tests, exceptions by stream, hits by line."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
@@ -50,12 +51,11 @@ class StepView:
 
     def statement_before(self, line: Line) -> str:
         """The program text above an exception's line, as tracebacks and test reports print it; "" where there is none."""
-        above = [
-            other
-            for other in self.streams.get(stream_of(line), ())
-            if line.number - 8 <= other.number < line.number
-        ]
-        for other in reversed(above):
+        stream = self.streams.get(stream_of(line), ())
+        end = bisect_left(stream, line.number, key=lambda other: other.number)
+        for other in reversed(stream[max(0, end - 8) : end]):
+            if other.number < line.number - 8:
+                break
             text = other.text.strip().removeprefix(">").strip()
             if text and not text.startswith(("^", "~", "E ", "File ", "...")) and set(text) - set("^~ "):
                 return text[:400]
@@ -93,7 +93,7 @@ class StepView:
 
     def alive_after(self, line: Line) -> bool:
         """Whether the stream of a line was at work after it (and not only another test run or command)."""
-        return any(number > line.number for number in self.alive.get(stream_of(line), ()))
+        return any(number > line.number for number in self.alive.get(stream_of(line), ())[-1:])
 
 
 class HitIndex:

@@ -22,6 +22,7 @@ from audit.failure.cause.answer import JobCause, State
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.recomputed import refine
 from audit.failure.cause.scene import Scene, StepView
+from audit.failure.digits import integer
 from audit.failure.structure.comparison import Subject
 from audit.failure.structure.launcher import Ended
 from audit.failure.structure.steps import Conclusion, Job, Step
@@ -46,12 +47,13 @@ def _job(scene: Scene, job: Job) -> JobCause:
         state = State.CANCELLED if job.conclusion is Conclusion.CANCELLED else State.UNKNOWN
         return JobCause(job, state, None, None, recovered=recovered)
     records = machine.find(scene, job)
+    trained = training.find(scene, job)
     answers: list[tuple[Step, list[Candidate], list[Candidate]]] = []
     for step in suspects if job.conclusion is Conclusion.FAILURE else ():
-        live, rest = _step(scene, job, scene.view(step), records)
+        live, rest = _step(scene, job, scene.view(step), records, trained)
         answers.append((step, live, rest))
     if not answers:
-        live, rest = _together(scene, job, suspects, records)
+        live, rest = _together(scene, job, suspects, records, trained)
         failed = bool(live) or _fails(scene, suspects)
         if not failed:
             return JobCause(job, _ended(scene, job, suspects), None, None, recovered=recovered)
@@ -87,14 +89,14 @@ def _answer(
 
 
 def _step(
-    scene: Scene, job: Job, view: StepView, records: Sequence[Candidate]
+    scene: Scene, job: Job, view: StepView, records: Sequence[Candidate], trained: Sequence[Candidate]
 ) -> tuple[list[Candidate], list[Candidate]]:
     """The causes of one failed step, the first being the one, and what is a consequence of them."""
     tested = [refine(candidate, scene.gates) for candidate in tests.find(view)]
     found = [*exceptions.find(view), *signatures.find(view), *limits.find(view)]
     if not any(candidate.strength > Strength.CASCADE for candidate in tested):
         found += [refine(candidate, scene.gates) for candidate in gates.find(view)]
-    found += training.find(scene, job, (view.step,))
+    found += trained
     live, rest = _settle(scene, job, [view.step], tested, found, records)
     if (
         not live
@@ -106,7 +108,11 @@ def _step(
 
 
 def _together(
-    scene: Scene, job: Job, steps: Sequence[Step], records: Sequence[Candidate]
+    scene: Scene,
+    job: Job,
+    steps: Sequence[Step],
+    records: Sequence[Candidate],
+    trained: Sequence[Candidate],
 ) -> tuple[list[Candidate], list[Candidate]]:
     """The causes where no step is known to have failed: all that may have, looked at as one (rank files, bare logs)."""
     tested: list[Candidate] = []
@@ -120,7 +126,7 @@ def _together(
             for gate in gates.find(view)
             if gate.comparison is not None and gate.comparison.strength >= 3 and _exit(view)
         ]
-    found += training.find(scene, job, tuple(steps))
+    found += trained
     live, rest = _settle(scene, job, steps, tested, found, records)
     if not _fails(scene, steps):
         live = [
@@ -318,7 +324,8 @@ def _exit(view: StepView) -> bool:
     from audit.failure.structure.steps import EXIT
 
     return any(
-        (code := EXIT.search(line.text)) is not None and int(code[1]) != 0 for line in view.step.lines[-60:]
+        (code := EXIT.search(line.text)) is not None and integer(code[1]) != 0
+        for line in view.step.lines[-60:]
     )
 
 

@@ -22,6 +22,7 @@ _VARIES = re.compile(
 )
 _IN_PACKAGES = re.compile(r"site-packages|dist-packages|/lib/python3|\\lib\\|<frozen")
 _SUBPROCESS = re.compile(r"^(?:subprocess\.)?(?:CalledProcessError|TimeoutExpired)$")
+_MOST_HELD = 500
 _UNITTEST = re.compile(r"(?P<outcome>FAIL|ERROR): (?P<name>\S+)(?: \((?P<where>[\w.]+)\))?$")
 
 
@@ -39,20 +40,16 @@ def find(view: StepView) -> list[Candidate]:
 
 
 def _session(view: StepView, session: Session) -> list[Candidate]:
-    failing = session.failing
+    failing = _Failing(session.failing)
     clusters: dict[tuple[str, str], list[tuple[Block, Judged, Line]]] = {}
     for block in session.blocks:
-        if (
-            block.section not in ("FAILURES", "ERRORS")
-            or block.root is None
-            or not _in_the_end(block, failing)
-        ):
+        if block.section not in ("FAILURES", "ERRORS") or block.root is None or not failing.holds(block):
             continue
         judged, line = _judged(view, block)
         clusters.setdefault(_key(block, judged), []).append((block, judged, line))
     found = [_candidate(view, session, members, failing) for members in clusters.values()]
     if not found:
-        found = _from_summary(view, session, failing)
+        found = _from_summary(view, session, failing.nodes)
     crash = _crash(view, session)
     if crash is not None and all(candidate.strength <= Strength.CASCADE for candidate in found):
         return [crash]
@@ -60,15 +57,35 @@ def _session(view: StepView, session: Session) -> list[Candidate]:
     return collection or found
 
 
-def _in_the_end(block: Block, failing: Sequence[str]) -> bool:
-    """Whether the block's test is among those that failed in the end: a test that a rerun saved is not."""
-    if not failing or block.name.startswith("ERROR"):
-        return True
-    bare = block.name.removeprefix("[doctest] ")
-    name = bare.replace(".", "::") if bare == block.name else bare
-    return any(node.endswith(name) or name in node or node in block.name for node in failing) or not any(
-        "::" in node for node in failing
-    )
+class _Failing:
+    """The ids of what failed in the end, to be asked for many blocks: a session may have tens of thousands of both."""
+
+    def __init__(self, nodes: Sequence[str]) -> None:
+        self.nodes = tuple(nodes)
+        self._known = frozenset(nodes)
+        self._text = "\n".join(nodes)
+        self._named = any("::" in node for node in nodes)
+        self._by_end: dict[str, list[str]] = {}
+        for node in self.nodes:
+            parts = node.split("::")
+            for end in {"::".join(parts[-count:]) for count in range(1, min(len(parts), 6) + 1)}:
+                self._by_end.setdefault(end, []).append(node)
+
+    def holds(self, block: Block) -> bool:
+        """Whether the block's test is among them: a test that a rerun saved is not."""
+        if not self._named or block.name.startswith("ERROR") or block.name in self._known:
+            return True
+        bare = block.name.removeprefix("[doctest] ")
+        name = bare.replace(".", "::") if bare == block.name else bare
+        if name in self._by_end or name in self._text:
+            return True
+        return any(node in block.name for node in self.nodes[:_MOST_HELD])
+
+    def of(self, block: Block) -> list[str]:
+        """The ids that are the block's test."""
+        last = block.name.rpartition(" ")[2]
+        own = [name for name in dict.fromkeys((block.name, last)) if name in self._known]
+        return own + self._by_end.get(block.name.replace(".", "::"), [])
 
 
 def _key(block: Block, judged: Judged) -> tuple[str, str]:
@@ -148,15 +165,10 @@ def _place(block: Block) -> str:
 
 
 def _candidate(
-    view: StepView, session: Session, members: Sequence[tuple[Block, Judged, Line]], failing: Sequence[str]
+    view: StepView, session: Session, members: Sequence[tuple[Block, Judged, Line]], failing: _Failing
 ) -> Candidate:
     block, judged, line = members[0]
-    names = [
-        node
-        for member, _, _ in members
-        for node in failing
-        if node.endswith(member.name.replace(".", "::")) or member.name.endswith(node)
-    ]
+    names = [node for member, _, _ in members for node in failing.of(member)]
     collecting = block.name.startswith("ERROR collecting")
     return Candidate(
         line,
@@ -170,7 +182,7 @@ def _candidate(
         judged.hit,
         judged.comparison,
         tuple(dict.fromkeys(names))
-        or (tuple(failing) if len(members) == len(session.blocks) else (block.name,)),
+        or (failing.nodes if len(members) == len(session.blocks) else (block.name,)),
         len(members),
         judged.why,
         kind="collection" if collecting else block.root.kind if block.root else "",

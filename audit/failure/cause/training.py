@@ -7,7 +7,7 @@ from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.scene import Scene, StepView
 from audit.failure.model import Kind, Line
 from audit.failure.structure.progress import metric_line
-from audit.failure.structure.steps import Job, Step
+from audit.failure.structure.steps import Job
 
 _LOSS = re.compile(
     r"(?:[Ll]oss|LOSS|perplexity|ppl)['\"]?(?: value)?\s?[:=]?\s{0,3}['\"]?(?P<value>[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf))\b",
@@ -24,7 +24,7 @@ _BAD_DATA = re.compile(
 )
 
 
-def find(scene: Scene, job: Job, suspects: tuple[Step, ...]) -> list[Candidate]:
+def find(scene: Scene, job: Job) -> list[Candidate]:
     """The first step whose loss is no number, where it stayed so to the end of its training; the data's fault where their own report says so."""
     for step in job.steps:
         if step.teardown:

@@ -36,11 +36,7 @@ def find(scene: Scene, job: Job) -> list[Candidate]:
         if last is not None and (last.failed or tests.ran_nothing(last)):
             found += tests.find(view)
         found += _looked_at_nothing(view)
-    found += [
-        candidate
-        for candidate in training.find(scene, job, job.steps)
-        if candidate.outcome is Outcome.TERMINAL
-    ]
+    found += [candidate for candidate in training.find(scene, job) if candidate.outcome is Outcome.TERMINAL]
     return [msgspec.structs.replace(candidate, sure=False) for candidate in found]
 
 

@@ -11,6 +11,7 @@ from audit.documents.verdict import Fact, FactInput
 from audit.failure.claims.model import Quantity, Statement
 from audit.failure.claims.result import Result, agrees, fact, shown, unknown, verdict
 from audit.failure.claims.runs import Runs, kinds_of, last_points
+from audit.failure.digits import integer
 from audit.failure.facts.completion import tokens
 from audit.failure.facts.formulas import diverged_from, spikes
 from audit.failure.facts.histories import History, by_step
@@ -98,10 +99,10 @@ def _lasts(lasts: Sequence[tuple[History, int]]) -> list[FactInput]:
 def _claimed_runs(text: str) -> int | None:
     found = _OF.search(text)
     if found:
-        return int(found["n"])
+        return integer(found["n"])
     seeds = _SEEDS.search(text)
     number = (seeds["n"] or seeds["k"]) if seeds else None
-    return int(number) if number else None
+    return integer(number) if number else None
 
 
 def check_scale(statement: Statement, runs: Runs, facts: Iterable[Fact]) -> Result:
@@ -327,7 +328,7 @@ def check_tests(statement: Statement, telemetry: Telemetry, reading: Reading | N
         return verdict(False, told, facts)
     stated = next((q for q in statement.quantities if q.unit in ("test", "tests")), None)
     if stated is None and (all_of := _ALL_TESTS.search(statement.sentence.text)):
-        return verdict(passed >= int(all_of["n"]), told, facts)  # a skipped test has not passed
+        return verdict(passed >= integer(all_of["n"]), told, facts)  # a skipped test has not passed
     return verdict(stated is None or _enough(stated, passed), told, facts)
 
 
@@ -359,5 +360,5 @@ def _log_counts(reading: Reading | None) -> dict[str, int] | None:
             continue
         for number, word in _SUMMARY.findall(text[:400]):
             key = "error" if word.startswith("error") else word
-            made[key] = made.get(key, 0) + int(number)
+            made[key] = made.get(key, 0) + integer(number)
     return made or None

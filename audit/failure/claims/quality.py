@@ -10,6 +10,7 @@ from audit.documents.verdict import Fact
 from audit.failure.claims.model import Quantity, Statement
 from audit.failure.claims.result import Result, agrees, fact, shown, unknown, verdict
 from audit.failure.claims.runs import Ends, Runs, ends, kinds_of, last_points, series_for
+from audit.failure.digits import integer
 from audit.failure.facts.formulas import deviation, finite
 from audit.failure.facts.histories import History, last_finite
 from audit.failure.facts.make import of_point
@@ -314,7 +315,7 @@ _AT_STEP: Final = re.compile(
 def _step(statement: Statement) -> int | None:
     """The step that a sentence names: "at step 150", "after 240 steps"."""
     found = _AT_STEP.search(statement.sentence.text)
-    return int(found["a"] or found["b"]) if found else None
+    return integer(found["a"] or found["b"]) if found else None
 
 
 def check_regression(runs: Runs) -> Result:

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from audit.failure.claims.model import Quantity
+from audit.failure.digits import integer
 
 MAX_TEXT: Final = 4_000
 _MULTIPLES: Final = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}
@@ -82,7 +83,7 @@ def _half(number: str) -> float:
     """The half unit of a number's last stated digit: 0.05 of "4.0", 0.5 of "72", 5e-4 of "1e-3"."""
     mantissa, _, exponent = number.lower().partition("e")
     decimals = len(mantissa.partition(".")[2])
-    return float(0.5 * 10.0 ** ((int(exponent) if exponent else 0) - decimals))
+    return float(0.5 * 10.0 ** ((integer(exponent) if exponent else 0) - decimals))
 
 
 _WORDS: Final = (

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from audit.documents.verdict import Fact, FactInput
+from audit.failure.digits import integer
 from audit.failure.facts.formulas import mean, standard_deviation
 from audit.failure.facts.histories import History, last_finite
 from audit.failure.facts.make import fact, named, of_point
@@ -239,7 +240,7 @@ def _told(reading: Reading, pattern: "re.Pattern[str]", last: int) -> FactInput 
         if len(line.text) > 1_000 or ("heckpoint" not in line.text and "resum" not in line.text.lower()):
             continue
         found = pattern.search(line.text)
-        for step in (int(text) for text in _STEP.findall(found.group()) if found) if found else ():
+        for step in (integer(text) for text in _STEP.findall(found.group()) if found) if found else ():
             if step <= last and (best is None or not isinstance(best.value, int) or step >= best.value):
                 best = FactInput("step", step, f"{line.source}:{line.number}")
     return best

@@ -8,6 +8,7 @@ from itertools import chain
 import msgspec
 
 from audit.documents.verdict import Category, Fact, FactInput
+from audit.failure.digits import integer
 from audit.failure.facts import (
     assertions,
     comparison,
@@ -223,7 +224,7 @@ def _first_of_ranks(runs: Sequence[History]) -> Sequence[History]:
 
 def _rank(label: str) -> int:
     found = re.search(r"\brank (\d{1,6})\b", label)
-    return int(found[1]) if found else 0
+    return integer(found[1]) if found else 0
 
 
 def _completion(

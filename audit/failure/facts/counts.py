@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from audit.documents.verdict import Fact, FactInput
+from audit.failure.digits import integer
 from audit.failure.facts.make import fact
 from audit.failure.model import Line, Reading
 from audit.telemetry.model import Outcome, Telemetry, TestResults
@@ -96,14 +97,15 @@ def _summaries(reading: Reading) -> Iterator[_Summary]:
         if len(text) > 300 or not text:
             continue
         if _PYTEST.match(text):
-            counts = {(key if key != "error" else "errors"): int(n) for n, key in _PART.findall(text)}
+            counts = {(key if key != "error" else "errors"): integer(n) for n, key in _PART.findall(text)}
             if counts:
                 yield _Summary(line, counts)
         elif _RAN.match(text):
             ran = line
         elif ran is not None and line.source == ran.source and _UNITTEST.match(text):
-            total = int((_RAN.match(ran.text.strip()) or [0, 0])[1])
-            parts = {key.strip(): int(n) for key, n in _UNITTEST_PART.findall(text)}
+            counted = _RAN.match(ran.text.strip())
+            total = integer(counted[1]) if counted else 0
+            parts = {key.strip(): integer(n) for key, n in _UNITTEST_PART.findall(text)}
             bad = {
                 "failed": parts.get("failures", 0),
                 "errors": parts.get("errors", 0),
@@ -121,7 +123,7 @@ def _not_run(lines: Sequence[Line], summary: _Summary) -> Iterator[Fact]:
             continue
         found = _COLLECTED.search(line.text) if "collected" in line.text else None
         if found is not None:
-            collected = int(found[1]), line
+            collected = integer(found[1]), line
     if collected is None:
         return
     ran = sum(summary.counts.get(key, 0) for key in ("failed", "passed", "skipped", "xfailed", "xpassed"))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from audit.documents.verdict import Fact, FactInput
+from audit.failure.digits import integer
 from audit.failure.facts.formulas import steady
 from audit.failure.facts.make import fact
 from audit.failure.facts.metrics import Meaning, meaning
@@ -34,9 +35,9 @@ def facts(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
     if timeout is not None:
         yield fact(
             "collective_timeout_ms",
-            int(timeout[1]),
+            integer(timeout[1]),
             "Timeout(ms) of the watchdog's line",
-            [FactInput("timeout", int(timeout[1]), _place(first))],
+            [FactInput("timeout", integer(timeout[1]), _place(first))],
             unit="ms",
         )
     ranks = {who for line in found if (who := _who(line)) is not None}
@@ -52,7 +53,7 @@ def facts(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
             "ranks for which a watchdog reported a timeout",
             inputs,
         )
-    sequences = {int(match[1]) for line in found if (match := _SEQUENCE.search(line.text))}
+    sequences = {integer(match[1]) for line in found if (match := _SEQUENCE.search(line.text))}
     if sequences:
         yield fact(
             "lowest_sequence_number",
@@ -98,9 +99,9 @@ def _first_observed(lines: Sequence[Line]) -> Iterator[Fact]:
             name = "first_observed_rank" if found[1] == "rank" else "first_observed_exit_code"
             yield fact(
                 name,
-                int(found[2]),
+                integer(found[2]),
                 f"{found[1]} in the launcher's report",
-                [FactInput(found[1], int(found[2]), _place(line))],
+                [FactInput(found[1], integer(found[2]), _place(line))],
             )
 
 
@@ -122,7 +123,7 @@ def _time_of(cause: Line, lines: Sequence[Line]) -> float | None:
 
 def _who(line: Line) -> int | None:
     told = _RANK.search(line.raw)
-    return int(told[1]) if told is not None else line.stream.rank
+    return integer(told[1]) if told is not None else line.stream.rank
 
 
 def _place(line: Line) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from audit.documents.verdict import Fact, FactInput
+from audit.failure.digits import integer
 from audit.failure.facts.make import fact
 from audit.failure.model import Line
 
@@ -78,9 +79,9 @@ def facts(lines: Sequence[Line]) -> Iterator[Fact]:
     if usage is not None and found is not None:
         yield fact(
             "cgroup_limit_mib",
-            int(found["limit"]) / 1024,
+            integer(found["limit"]) / 1024,
             "limit / 1024",
-            [FactInput("limit", int(found["limit"]), _place(usage))],
+            [FactInput("limit", integer(found["limit"]), _place(usage))],
             unit="MiB",
         )
     yield from _full_volumes(texts)
@@ -103,7 +104,7 @@ def _full_volumes(lines: Sequence[Line]) -> Iterator[Fact]:
         found = _VOLUME.match(line.text.strip()) if "% /" in line.text else None
         if found is None or found["mount"] in told or len(told) == 3:
             continue
-        if int(found["share"]) >= _FULL or (found["mount"] == _SHARED and asked):
+        if integer(found["share"]) >= _FULL or (found["mount"] == _SHARED and asked):
             told.add(found["mount"])
             mib = float(found["size"]) * _UNITS[found["unit"] + "iB"] * 1024
             yield fact(
@@ -177,7 +178,7 @@ def _killed(line: Line | None) -> Iterator[Fact]:
     found = _KILLED.search(line.text) if line is not None else None
     if line is None or found is None:
         return
-    parts = [(name, int(found[name])) for name in ("anon", "file", "shmem") if found[name]]
+    parts = [(name, integer(found[name])) for name in ("anon", "file", "shmem") if found[name]]
     inputs = [FactInput(f"{name}-rss (kB)", size, _place(line)) for name, size in parts]
     yield fact(
         "killed_process_rss_mib",
@@ -188,7 +189,7 @@ def _killed(line: Line | None) -> Iterator[Fact]:
     )
     yield fact(
         "killed_pid",
-        int(found["pid"][:12]),
+        integer(found["pid"][:12]),
         "process that the kernel killed",
         [FactInput("pid", found["pid"], _place(line))],
     )
@@ -201,7 +202,7 @@ def _files(lines: Sequence[Line]) -> Iterator[Fact]:
         found = _LISTED.search(line.text) if line.text[:1] in "-l" else None
         if found is not None and len(groups) < 200:
             groups.setdefault(_DIGITS.sub("#", found["name"]), []).append(
-                (found["name"], int(found["size"]), line)
+                (found["name"], integer(found["size"]), line)
             )
     for entries in groups.values():
         sizes = [size for _, size, _ in entries]

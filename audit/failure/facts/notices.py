@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from audit.documents.verdict import Fact, FactInput
+from audit.failure.digits import integer
 from audit.failure.facts.make import fact
 from audit.failure.model import DISCOUNTED, Line
 from audit.telemetry.stdout import parse
@@ -78,13 +79,13 @@ def _coverage(lines: Sequence[Line]) -> Iterator[Fact]:
         (line for line in reversed(lines) if "TOTAL" in line.text and _TOTAL.search(line.text)), None
     )
     found = _TOTAL.search(total.text) if total is not None else None
-    if total is None or found is None or not int(found["statements"]):
+    if total is None or found is None or not integer(found["statements"]):
         return
-    all_, missed = int(found["statements"]), int(found["missed"])
+    all_, missed = integer(found["statements"]), integer(found["missed"])
     if found[
         "branches"
     ]:  # coverage.py counts branches in: (covered statements + branches taken) / (statements + branches)
-        all_ += int(found["branches"])
+        all_ += integer(found["branches"])
         missed = round(all_ * (1 - float(found["share"]) / 100))
     inputs = [FactInput("statements", all_, _place(total)), FactInput("missed", missed, _place(total))]
     coverage = 1 - missed / all_
@@ -113,12 +114,12 @@ def _architectures(lines: Sequence[Line]) -> Iterator[Fact]:
     if device is not None and (found := _TOO_NEW.search(device.text)):
         yield fact(
             "device_capability",
-            int(found[1]),
+            integer(found[1]),
             "sm_ of the device",
-            [FactInput("sm", int(found[1]), _place(device))],
+            [FactInput("sm", integer(found[1]), _place(device))],
         )
     if built is not None and (known := _SUPPORTED.search(built.text)):
-        newest = max(int(number) for number in re.findall(r"_(\d{2,3})", known[1]))
+        newest = max(integer(number) for number in re.findall(r"_(\d{2,3})", known[1]))
         yield fact(
             "newest_supported_capability",
             newest,
@@ -149,7 +150,7 @@ def _examples(lines: Sequence[Line]) -> Iterator[Fact]:
         text = line.raw if "\r" in line.raw else line.text
         counts = _MADE.findall(text) if " examples [" in text else []
         if counts:
-            made = int(counts[-1].replace(",", ""))
+            made = integer(counts[-1].replace(",", ""))
             yield fact(
                 "examples_generated",
                 made,
@@ -174,7 +175,7 @@ def _http_errors(lines: Sequence[Line]) -> Iterator[Fact]:
             else None
         )
         if found is not None and not line.kinds & DISCOUNTED:
-            by_status.setdefault(int(found[1] or found[2] or found[3]), []).append(line)
+            by_status.setdefault(integer(found[1] or found[2] or found[3]), []).append(line)
     if by_status:
         status, told = max(by_status.items(), key=lambda item: len(item[1]))
         yield fact(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from audit.documents.verdict import Fact, FactInput
+from audit.failure.digits import integer
 from audit.failure.facts.formulas import mean
 from audit.failure.facts.histories import History
 from audit.failure.facts.make import fact, of_series
@@ -69,5 +70,5 @@ def _of_yes_and_no(runs: Sequence[History]) -> list[list[Series]]:
 
 
 def _window(logged: Telemetry) -> int:
-    told = {int(found[1]) for series in logged.series if (found := _LAST.search(plain(series.name)))}
+    told = {integer(found[1]) for series in logged.series if (found := _LAST.search(plain(series.name)))}
     return max(told.pop(), 1) if len(told) == 1 else _DEFAULT_WINDOW

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from audit.failure.digits import integer
 from audit.failure.gates.model import Assertion
 from audit.failure.model import Line
 
@@ -103,11 +104,11 @@ def _report_line(text: str, fields: dict[str, Any]) -> bool:
     """Takes the numbers of one line of a report; False where it has none."""
     before = len(fields)
     if found := _MISMATCH.search(text):
-        fields.update(mismatched=int(found[1]), total=int(found[2]))
+        fields.update(mismatched=integer(found[1]), total=integer(found[2]))
     if found := _TOLERANCE.search(text):
         fields.update(rtol=float(found[1]), atol=float(found[2]))
     if (found := _DECIMALS.search(text)) and found[1]:
-        fields.update(places=int(found[1]))
+        fields.update(places=integer(found[1]))
     if found := _EXPECTED.search(text):
         fields.update(expected=float(found[1]), actual=float(found[2]))
     for match in (_GREATEST.search(text), _SCALAR.search(text)):
@@ -148,7 +149,7 @@ def _places(text: str) -> dict[str, Any] | None:
     if not found:
         return None
     actual, expected = float(found[1]), float(found[2])
-    places = int(found[3]) if found[3] else None
+    places = integer(found[3]) if found[3] else None
     if places is not None and places > 300:
         return None
     allowed = 0.5 * 10.0**-places if places is not None else float(found[4])

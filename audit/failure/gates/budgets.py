@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from audit.documents.verdict import Fact, FactInput
+from audit.failure.digits import integer
 from audit.failure.gates.checkout import Checkout
 from audit.failure.gates.commands import Called, runs_pytest
 from audit.failure.gates.model import GateOutcome, Origin, Subject
@@ -87,12 +88,12 @@ def _exact(
 ) -> tuple[float, list[Fact]]:
     """The coverage from the counts of the report's last row, where they agree with what is printed."""
     bound = FactInput("limit", limit, place)
-    if total is None or at is None or not int(total["statements"]):
+    if total is None or at is None or not integer(total["statements"]):
         return actual, [
             Fact("coverage", actual, formula="as printed"),
             Fact("coverage_shortfall", limit - actual, formula="limit - coverage", inputs=(bound,)),
         ]
-    statements, missed = int(total["statements"]), int(total["missed"])
+    statements, missed = integer(total["statements"]), integer(total["missed"])
     exact = 1 - missed / statements
     if abs(exact - actual) > 0.006:  # branches count too, or another report's row
         exact = actual

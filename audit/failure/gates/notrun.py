@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from audit.failure.digits import integer
 from audit.failure.gates.checkout import Checkout
 from audit.failure.gates.commands import Called, called, runs_pytest
 from audit.failure.gates.model import NotRun
@@ -86,7 +87,7 @@ def _of_log(reading: Reading | None) -> Iterator[NotRun]:
 
 
 def _all_skipped(counts: str) -> bool:
-    words = {word: int(number) for number, word in _COUNT.findall(counts)}
+    words = {word: integer(number) for number, word in _COUNT.findall(counts)}
     left_out = words.get("skipped", 0) + words.get("deselected", 0)
     ran = sum(
         n for w, n in words.items() if w in ("passed", "failed", "error", "errors", "xfailed", "xpassed")

@@ -5,6 +5,7 @@ import re
 from bisect import bisect_left
 from typing import Final
 
+from audit.failure.digits import integer
 from audit.failure.gates.assertion import assertion_numbers
 from audit.failure.gates.model import Assertion
 from audit.failure.gates.templates import Template, match
@@ -25,7 +26,7 @@ class Section:
 
     def __init__(self, lines: list[Line]) -> None:
         self.places = [
-            (place["path"].replace("\\", "/"), int(place["line"]))
+            (place["path"].replace("\\", "/"), integer(place["line"]))
             for line in lines
             if ".py:" in line.text and (place := _FOOTER.match(line.text[:600]))
         ]
@@ -63,7 +64,7 @@ class Shown:
         if "::" in text and (found := _FAILED_TEST.match(text[:1000])):
             self.failed_tests.setdefault(found[1], line)
         elif ".py:" in text and (place := _FOOTER.match(text[:600])):
-            self.footers.setdefault((place["path"].replace("\\", "/"), int(place["line"])), line)
+            self.footers.setdefault((place["path"].replace("\\", "/"), integer(place["line"])), line)
 
     def number(self, value: float) -> bool:
         """Whether some line that compares or reports shows this number, to the precision in which it is written."""

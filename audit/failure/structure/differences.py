@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from audit.failure.digits import integer
 from audit.failure.structure.comparison import TIGHT
 
 _N = r"(-?\d[\d.]*(?:[eE][-+]?\d+)?)"
@@ -59,5 +60,5 @@ def differences(texts: Iterable[str]) -> Differences:
         if numpy := _NUMPY.search(line):
             values["rtol"], values["atol"] = float(numpy[1]), float(numpy[2])
         if share := _SHARE.search(line):
-            values["share"] = int(share[1]) / max(int(share[2]), 1)
+            values["share"] = integer(share[1]) / max(integer(share[2]), 1)
     return Differences(**values)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from audit.failure.digits import integer
 from audit.failure.model import Line
 
 
@@ -62,19 +63,21 @@ def reports(lines: Sequence[Line]) -> list[Ended]:
                 found.append(ended)
             continue
         elif noticed := _NOTICED.search(text):
-            code = int(noticed["code"])
-            found.append(Ended(int(noticed["local"]), code, _signal(code), line))
+            code = integer(noticed["code"])
+            found.append(Ended(integer(noticed["local"]), code, _signal(code), line))
         elif srun := _SRUN.search(text):
-            status = int(srun["code"]) if srun["code"] else None
+            status = integer(srun["code"]) if srun["code"] else None
             found.extend(
                 Ended(rank, status, None if status is not None else srun["how"], line, host=srun["host"])
                 for rank in _tasks(srun["tasks"])
             )
         elif spawn := _SPAWN.search(text):
-            left = int(spawn["code"]) if spawn["code"] else None
-            found.append(Ended(int(spawn["rank"]), left, spawn["signal"] or _signal(left), line))
+            left = integer(spawn["code"]) if spawn["code"] else None
+            found.append(Ended(integer(spawn["rank"]), left, spawn["signal"] or _signal(left), line))
         elif mpi := _MPI.search(text):
-            found.append(Ended(int(mpi["rank"]), -int(mpi["signal"]), _signal(-int(mpi["signal"])), line))
+            found.append(
+                Ended(integer(mpi["rank"]), -integer(mpi["signal"]), _signal(-integer(mpi["signal"])), line)
+            )
         index += 1
     return found
 
@@ -94,10 +97,10 @@ def _entry(lines: Sequence[Line], index: int, *, first: bool) -> tuple[Ended | N
     if code is None and rank is None:
         return None, max(at, index + 1)
     file = values.get("error_file")
-    number = int(code["code"]) if code else None
+    number = integer(code["code"]) if code else None
     return (
         Ended(
-            int(rank["rank"]) if rank else None,
+            integer(rank["rank"]) if rank else None,
             number,
             (code["signal"] if code else None) or _signal(number),
             exit_line,
@@ -126,5 +129,5 @@ def _tasks(text: str) -> list[int]:
     for part in text.split(","):
         low, _, high = part.partition("-")
         if low.isdigit() and (not high or high.isdigit()):
-            ranks.extend(range(int(low), min(int(high or low), int(low) + 999) + 1))
+            ranks.extend(range(integer(low), min(integer(high or low), integer(low) + 999) + 1))
     return ranks[:1000]

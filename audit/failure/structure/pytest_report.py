@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from audit.failure.digits import integer
 from audit.failure.model import Line
 from audit.failure.structure.tracebacks import NAMED, PROBES, Relation, root_of, tracebacks
 
@@ -245,7 +246,7 @@ class _Reader:
 
     def _end(self, text: str, line: Line) -> None:
         self._close()
-        self.counts = {_plural(word): int(number) for number, word in _COUNT.findall(text)}
+        self.counts = {_plural(word): integer(number) for number, word in _COUNT.findall(text)}
         self.summary = line
         self.section = "end"
 
@@ -258,7 +259,7 @@ class _Reader:
     def _running(self, line: Line) -> None:
         text = line.text
         if self.collected is None and (collected := _COLLECTED.search(text)):
-            self.collected = int(collected[1])
+            self.collected = integer(collected[1])
         if ".py::" in text or "::" in text:
             if done := _PROGRESS.match(text):
                 self.progress.append(
@@ -291,7 +292,7 @@ def _tb_line_block(section: str, row: "re.Match[str]", line: Line) -> Block:
         line,
         raised,
         (raised,),
-        ((row["path"], int(row["line"]), line),),
+        ((row["path"], integer(row["line"]), line),),
     )
 
 
@@ -320,7 +321,7 @@ def _block(section: str, name: str, header: Line, body: Sequence[Line]) -> Block
             raises.append(_raise(group, relation))
             group, relation = [], Relation.FIRST
         if footer := _FOOTER.match(text):
-            frames.append((footer["path"], int(footer["line"]), line))
+            frames.append((footer["path"], integer(footer["line"]), line))
         for sentence, kind in _CHAIN.items():
             if sentence in text:
                 relation = kind

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
+from audit.failure.digits import integer
 from audit.failure.model import Kind, Line, Reading
 
 
@@ -188,7 +189,7 @@ def _concludes(current: _Draft, line: Line) -> None:
     text = line.text
     if text.startswith("##[error]"):
         if failed := _GHA_FAILED.match(text):
-            current.close(Conclusion.FAILURE, line, int(failed[1] or failed[2]))
+            current.close(Conclusion.FAILURE, line, integer(failed[1] or failed[2]))
         elif _CANCELLED.match(text):
             current.close(Conclusion.CANCELLED, line)
         elif current.conclusion is Conclusion.UNKNOWN:
@@ -234,7 +235,7 @@ def _last_word(steps: list[Step]) -> tuple[Conclusion, Line | None, int | None]:
                 if code is None and text.startswith("Finished:"):
                     found = (Conclusion.FAILURE, line, None)
                     continue  # Jenkins states the exit code on the line before
-                return Conclusion.FAILURE, line, int(code[1]) if code else None
+                return Conclusion.FAILURE, line, integer(code[1]) if code else None
             if _CANCELLED.match(text) and found[0] is Conclusion.UNKNOWN:
                 found = (Conclusion.CANCELLED, line, None)
     return found

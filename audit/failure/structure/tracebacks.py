@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
+from audit.failure.digits import integer
 from audit.failure.model import Line
 
 
@@ -159,7 +160,7 @@ def _raised(lines: Sequence[Line], index: int, relation: Relation) -> tuple[Rais
         if frame := _FRAME.match(text):
             below = lines[at + 1].text.strip() if at + 1 < len(lines) else ""
             statement = "" if below.startswith("File ") else below[:300]
-            frames.append(Frame(frame["path"], int(frame["line"]), frame["function"] or "", statement))
+            frames.append(Frame(frame["path"], integer(frame["line"]), frame["function"] or "", statement))
         elif HEADER.match(text):
             return None, at
         elif (
@@ -187,7 +188,7 @@ def _remote(lines: Sequence[Line], index: int, raised: Raised) -> Raised | None:
     frames: list[Frame] = []
     for line in lines[index : index + 200]:
         if frame := _FRAME.match(line.text):
-            frames.append(Frame(frame["path"], int(frame["line"]), frame["function"] or ""))
+            frames.append(Frame(frame["path"], integer(frame["line"]), frame["function"] or ""))
         elif (named := EXCEPTION.match(line.text.strip())) and named["kind"].rpartition(".")[2] == outer[
             "inner"
         ]:

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from audit.failure.digits import integer
 from audit.failure.gates.checkout import Checkout
 from audit.failure.model import Line
 from audit.failure.trace.paths import in_checkout
@@ -65,5 +66,5 @@ def _of(text: str, checkout: Checkout) -> Iterator[Place]:
         for match in pattern.finditer(text[:2_000]):
             path = in_checkout(match["path"], checkout)
             if path is not None:
-                yield Place(path, int(match["line"]), match.groupdict().get("function") or "")
+                yield Place(path, integer(match["line"]), match.groupdict().get("function") or "")
                 break

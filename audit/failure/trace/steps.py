@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Final, Protocol
 
 from audit.documents.verdict import TraceStep
+from audit.failure.digits import integer
 from audit.failure.gates.checkout import SKIPPED, Checkout
 from audit.failure.gates.commands import Called, called, runs_pytest, runs_script
 from audit.failure.gates.model import GateOutcome
@@ -215,10 +216,10 @@ def _comparison(gate: GateOutcome, checkout: Checkout) -> Iterator[TraceStep]:
                 origin.place, key[1] if key else None, origin.name, "stored value that the comparison uses"
             )
         elif origin.kind == "constant" and number.isdigit() and checkout.has(path):
-            if (path, int(number)) != (gate.path, gate.line):
-                yield TraceStep(path, int(number), "", "constant that the comparison uses")
+            if (path, integer(number)) != (gate.path, gate.line):
+                yield TraceStep(path, integer(number), "", "constant that the comparison uses")
         elif origin.kind == "argument" and number.isdigit() and checkout.has(path):
-            yield TraceStep(path, int(number), origin.name, "command line that sets the limit")
+            yield TraceStep(path, integer(number), origin.name, "command line that sets the limit")
 
 
 def printer(text: str, checkout: Checkout) -> TraceStep | None:
