@@ -1,0 +1,1 @@
+"""The lock: every identity that a manifest names, resolved as far as it can be, with how sure that is."""

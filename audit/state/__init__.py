@@ -1,0 +1,1 @@
+"""The experiment as a flat map: what code, manifest and lock say of it, and what changed between two of them."""
