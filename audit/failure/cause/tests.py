@@ -14,7 +14,8 @@ from audit.failure.cause.classify import Judged, best_hit, judge
 from audit.failure.cause.scene import StepView, category_of
 from audit.failure.model import Hit, Line
 from audit.failure.structure.differences import Differences, differences
-from audit.failure.structure.pytest_report import Block, Session
+from audit.failure.structure.pytest_blocks import Block
+from audit.failure.structure.pytest_report import Session
 from audit.failure.structure.tracebacks import NAMED
 
 _VARIES = re.compile(
@@ -22,6 +23,7 @@ _VARIES = re.compile(
 )
 _IN_PACKAGES = re.compile(r"site-packages|dist-packages|/lib/python3|\\lib\\|<frozen")
 _SUBPROCESS = re.compile(r"^(?:subprocess\.)?(?:CalledProcessError|TimeoutExpired)$")
+_BEYOND_TOLERANCE = re.compile(r"\bApproximate comparison of .{1,120}?: FAILED")
 _MOST_HELD = 500
 _UNITTEST = re.compile(r"(?P<outcome>FAIL|ERROR): (?P<name>\S+)(?: \((?P<where>[\w.]+)\))?$")
 
@@ -142,6 +144,8 @@ def _tolerance(judged: Judged, found: Differences) -> Judged:
 def _inner(view: StepView, block: Block) -> tuple[Judged, Line] | None:
     """The child process's own words, where the test shows what it wrote."""
     best: tuple[Hit, Line] | None = None
+    if any(_BEYOND_TOLERANCE.search(line.text[:400]) for line in block.captured):
+        return None  # the result changed: that an exact comparison fails too decides nothing
     for line in block.captured:
         hit = best_hit([hit for hit in view.hits_on(line) if not hit.discounted])
         if hit is not None and hit.signature.role == "root":

@@ -10,36 +10,10 @@ import msgspec
 
 from audit.failure.digits import integer
 from audit.failure.model import Line
-from audit.failure.structure.tracebacks import NAMED, PROBES, Relation, root_of, tracebacks
+from audit.failure.structure.pytest_blocks import CRASH, ONE_LINE, Block, block, one_line_block
+from audit.failure.structure.pytest_live import Live
 
 Counts = dict[str, int]
-
-
-class Raise(msgspec.Struct, frozen=True):
-    """An exception of a block: `line` is the first `E` line of it, `kind` its type ("" for a bare assertion), `place` the footer."""
-
-    kind: str
-    message: str
-    line: Line
-    relation: Relation = Relation.FIRST
-    text: tuple[Line, ...] = ()
-
-
-class Block(msgspec.Struct, frozen=True):
-    """One failed test as its section shows it. `section`: FAILURES, ERRORS, RERUNS, XFAILURES, ….
-
-    `name` as in the header (`test_a[1]`, `TestB.test_c`, `ERROR at setup of …`). `root` is the exception that names the cause.
-    `frames`: `path:line` places in the order printed. `captured`: what the test wrote, as pytest shows it.
-    """
-
-    section: str
-    name: str
-    header: Line
-    root: Raise | None
-    raises: tuple[Raise, ...] = ()
-    frames: tuple[tuple[str, int, Line], ...] = ()
-    captured: tuple[Line, ...] = ()
-    worker: str | None = None
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -115,21 +89,9 @@ _PROGRESS = re.compile(
 )
 _PENDING = re.compile(r"(?P<node>[\w./\\-]+\.py::\S.*?)(?:\s|$)")
 _ALONE = re.compile(r"(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|RERUN)(?:\s+\[ *\d+%\])?\s*$")
-_FOOTER = re.compile(r"(?P<path>[\w./\\<>:-]{1,400}?):(?P<line>\d{1,7}): (?P<kind>[\w.]*)(?: in .*|\s*$)?")
-_TB_LINE = re.compile(
-    r"(?P<path>/?[\w./\\-]{1,400}\.py):(?P<line>\d{1,7}): (?P<kind>[A-Z]\w*(?:Error|Exception|Failed|Warning)?)(?:: (?P<message>.*))?$"
-)
 _COLLECTED = re.compile(r"(?:collecting \.\.\. ?)?collected (\d+) items?")
-_CRASH = re.compile(
-    r"worker '?gw\d+'? crashed|node down: Not properly terminated|replacing crashed worker|Fatal Python error: "
-)
 _COVERAGE = re.compile(r"(?:FAIL )?Required test coverage of [\d.]+%? not reached|Coverage failure: total of")
-_CHAIN = {
-    "During handling of the above exception, another exception occurred": Relation.CONTEXT,
-    "The above exception was the direct cause of the following exception": Relation.DIRECT,
-}
 _SECTIONS = {"FAILURES", "ERRORS", "RERUNS", "XFAILURES", "XPASSES", "PASSES", "SKIPPED"}
-_MARK = re.compile(r"E(?:   )?")
 _START = "test session starts"
 
 
@@ -153,7 +115,11 @@ def _looks_like_pytest(lines: Sequence[Line]) -> bool:
         if (
             text.startswith("=")
             and (rule := _RULE.match(text))
-            and (rule["title"] in _SECTIONS or rule["title"] == "short test summary info")
+            and (
+                rule["title"] in _SECTIONS
+                or rule["title"] == "short test summary info"
+                or _QUIET_END.match(rule["title"])
+            )
         ):
             return True
         if text[:1].isdigit() and _QUIET_END.match(text):
@@ -179,6 +145,7 @@ class _Reader:
         self.name = ""
         self.body: list[Line] = []
         self.pending: str | None = None
+        self.live = Live()
 
     def read(self, lines: Sequence[Line]) -> Session:
         last = lines[0]
@@ -189,7 +156,7 @@ class _Reader:
             last = line
         self._close()
         return Session(
-            tuple(self.blocks),
+            tuple(self.blocks or self.live.blocks()),
             tuple(self.short),
             tuple(self.progress),
             self.counts,
@@ -208,7 +175,7 @@ class _Reader:
 
     def _line(self, line: Line) -> None:
         text = line.text
-        if _CRASH.search(text):
+        if CRASH.search(text):
             self.crashed.append(line)
         if _COVERAGE.search(text):
             self.coverage = line
@@ -222,8 +189,8 @@ class _Reader:
                 self.header, self.name = line, header["name"]
             elif self.header is not None:
                 self.body.append(line)
-            elif (row := _TB_LINE.match(text)) is not None:
-                self.blocks.append(_tb_line_block(self.section, row, line))
+            elif (row := ONE_LINE.match(text)) is not None:
+                self.blocks.append(one_line_block(self.section, row, line))
         elif self.section == "short test summary info":
             self._short(line)
         else:
@@ -257,6 +224,15 @@ class _Reader:
             self.short.append(Item(item["node"].strip(), item["outcome"], line, item["message"] or ""))
 
     def _running(self, line: Line) -> None:
+        done = len(self.progress)
+        self._outcome(line)
+        if len(self.progress) > done:
+            self.live.ended(self.progress[-1].node, self.progress[-1].outcome in ("FAILED", "ERROR"), line)
+        else:
+            self.live.line(line)
+
+    def _outcome(self, line: Line) -> None:
+        """What a line of the running session tells: how many tests there are, a test's begin or its outcome."""
         text = line.text
         if self.collected is None and (collected := _COLLECTED.search(text)):
             self.collected = integer(collected[1])
@@ -268,13 +244,14 @@ class _Reader:
                 self.pending = None
             elif pending := _PENDING.match(text):
                 self.pending = pending["node"]
+                self.live.began()
         elif self.pending and (alone := _ALONE.match(text)):
             self.progress.append(Item(self.pending, alone[1], line))
             self.pending = None
 
     def _close(self) -> None:
         if self.header is not None:
-            self.blocks.append(_block(self.section, self.name, self.header, self.body))
+            self.blocks.append(block(self.section, self.name, self.header, self.body))
             if self.name.startswith("ERROR collecting"):
                 self.collection_failed = True
         self.header, self.body = None, []
@@ -282,111 +259,3 @@ class _Reader:
 
 def _plural(word: str) -> str:
     return {"error": "errors", "warning": "warnings", "rerun": "reruns", "reruns": "reruns"}.get(word, word)
-
-
-def _tb_line_block(section: str, row: "re.Match[str]", line: Line) -> Block:
-    raised = Raise(row["kind"], row["message"] or "", line)
-    return Block(
-        section,
-        f"{row['path']}:{row['line']}",
-        line,
-        raised,
-        (raised,),
-        ((row["path"], integer(row["line"]), line),),
-    )
-
-
-def _block(section: str, name: str, header: Line, body: Sequence[Line]) -> Block:
-    """A block from its lines: groups of `E` lines, the sentences between chained exceptions, footers, captured output."""
-    raises: list[Raise] = []
-    frames: list[tuple[str, int, Line]] = []
-    captured: list[Line] = []
-    group: list[Line] = []
-    relation = Relation.FIRST
-    in_capture = False
-    worker = None
-    for line in body:
-        text = line.text
-        if text.startswith("---") and "Captured" in text:
-            in_capture = True
-        if in_capture:
-            captured.append(line)
-            continue
-        if text.startswith("[gw"):
-            worker = text[1:].partition("]")[0]
-        if text.startswith("E ") or text == "E":
-            group.append(line)
-            continue
-        if group:
-            raises.append(_raise(group, relation))
-            group, relation = [], Relation.FIRST
-        if footer := _FOOTER.match(text):
-            frames.append((footer["path"], integer(footer["line"]), line))
-        for sentence, kind in _CHAIN.items():
-            if sentence in text:
-                relation = kind
-    if group:
-        raises.append(_raise(group, relation))
-    if not raises:
-        raises = _without_marks(body)
-    return Block(section, name, header, _root(raises), tuple(raises), tuple(frames), tuple(captured), worker)
-
-
-def _raise(group: Sequence[Line], relation: Relation) -> Raise:
-    """One exception from its `E` lines; the traceback of another process among them names it."""
-    bare = [msgspec.structs.replace(line, text=_MARK.sub("", line.text, count=1)) for line in group]
-    quoted = tracebacks(bare)
-    first = next((line for line in bare if line.text.strip()), bare[0])
-    named = NAMED.match(first.text.strip())
-    if quoted and quoted[-1].links:
-        link = root_of(quoted[-1].links)
-        original = next(line for line in group if line.number == link.line.number)
-        return Raise(link.kind, link.message, original, Relation.QUOTED, tuple(group))
-    original = next(line for line in group if line.number == first.number)
-    if named is None:
-        return Raise("", first.text.strip(), original, relation, tuple(group))
-    message = (named["message"] or "").strip()
-    if not message:  # NumPy's assertions begin with an empty line
-        behind = (line.text.strip() for line in bare if line.number > first.number)
-        message = next((text for text in behind if text), "")
-    return Raise(named["kind"], message, original, relation, tuple(group))
-
-
-def _without_marks(body: Sequence[Line]) -> list[Raise]:
-    """`--tb=native` prints Python's own traceback; a crash prints a sentence."""
-    native = tracebacks(list(body))
-    if native:
-        return [Raise(link.kind, link.message, link.line, link.relation) for link in native[-1].links]
-    expected = next(
-        (
-            line
-            for line in body
-            if line.text.strip()
-            in ("Expected:", "Expected nothing", "Differences (unified diff with -expected +actual):")
-        ),
-        None,
-    )
-    if expected is not None:
-        return [Raise("DocTestFailure", "the example printed something else", expected)]
-    for line in body:
-        if line.text.strip() and (_CRASH.search(line.text) or NAMED.match(line.text.strip())):
-            named = NAMED.match(line.text.strip())
-            return [Raise(named["kind"] if named else "", line.text.strip(), line)]
-    return []
-
-
-def _root(raises: Sequence[Raise]) -> Raise | None:
-    """The exception that names the cause, by the rule of chains."""
-    if not raises:
-        return None
-    quoted = [raised for raised in raises if raised.relation is Relation.QUOTED]
-    if quoted:
-        return quoted[-1]
-    root = raises[-1]
-    for before, after in zip(reversed(raises[:-1]), reversed(raises[1:]), strict=True):
-        if after.relation is Relation.FIRST:
-            break
-        if after.relation is Relation.CONTEXT and before.kind.rpartition(".")[2] in PROBES:
-            break
-        root = before
-    return root
