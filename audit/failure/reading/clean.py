@@ -31,6 +31,9 @@ _PREFIX = re.compile(
     r"|\((?P<actor>[A-Za-z_][\w.:]{0,60}) (?:rank=(?P<arank>\d{1,6}) )?pid=(?P<pid>\d{1,9})(?:, ip=[\w.:]{1,60})?\) ?"
     r"|\[pod/(?P<pod>[\w.-]{1,120})/[\w.-]{1,120}\] "
     r"|(?P<compose>[\w.]{1,60}[-_]\d{1,5}) +\| "
+    # `[worker 2] `, `[node-1]: `: a process of many; `[server] `: one of two. Other words in brackets name parts of one program.
+    r"|\[(?P<peer>(?:worker|node|host|replica|pod|task|process|proc|trainer|learner|actor|executor|shard|server|client|engine|gpu|device)"
+    r"(?:[ _#:/-]{0,2}\d{1,6})|server|client)\]:? "
     r"|(?P<host>[a-z][a-z0-9.]{0,60}-\d{1,5}): (?=\S)"
     r"|\[(?P<act>[\w ./()-]{1,80}/[\w ./()-]{1,80})\] +\| "
     r"|(?P<kernel>\[ {0,8}\d{1,9}\.\d{3,6}\]) "
@@ -43,7 +46,7 @@ _GH = re.compile(r"(?P<job>[^\t]{1,120})\t(?P<step>[^\t]{1,120})\t\ufeff?(?=\d{4
 _MOST_PREFIXES = 8
 _LONGEST_PREFIX = 400
 _RANK_GROUPS = ("rank", "local", "mpi", "arank")
-_WORKER_GROUPS = ("actor", "pod", "compose", "host")
+_WORKER_GROUPS = ("actor", "pod", "compose", "host", "peer")
 # pytest-xdist's label belongs to what its reports say.
 _XDIST = re.compile(r"\[(gw\d{1,4})\] ")
 
@@ -135,8 +138,10 @@ class _Told:
             if found[name] is not None and self.rank is None:
                 self.rank = int(found[name])
         for name in _WORKER_GROUPS:
-            if found[name] and self.worker is None:
-                self.worker = f"{found[name]} pid={found['pid']}" if name == "actor" else found[name]
+            if found[name]:
+                worker = f"{found[name]} pid={found['pid']}" if name == "actor" else found[name]
+                # One inside another is a process of its own: a server's engine beside the server.
+                self.worker = worker if self.worker is None else f"{self.worker} {worker}"
         if found["act"] and self.job is None:
             self.job = found["act"].strip()
 

@@ -21,6 +21,13 @@ _GOOD = re.compile(
     r"^(?:Successfully |Installing collected|Saved |Saving |saved |Loading |Loaded |\s*ok$|done\b|Done\b|Finished |finished |Completed |"
     r"completed |All .{1,40} (?:passed|done)|\d+ passed)|\b(?:fits|recovered|resumed|resuming|succeeded|successful(?:ly)?|continuing)\b"
 )
+_ENDING = re.compile(
+    r"\b(?:shut(?:ting)?[ _-]?down|stopp(?:ing|ed)|terminat(?:ing|ed|ion)|exit(?:ing|ed)|clean(?:ing)?[ _-]?up|abort(?:ing|ed)?|kill(?:ing|ed)|"
+    r"cancel\w*|emergency|preempt\w*|evict\w*|tear(?:ing)?[ _-]?down|giv(?:ing|en) up|gave up|finali[sz]ing|destroy\w*|SIG(?:TERM|INT|KILL|ABRT)|"
+    r"fail(?:ed|ure)|unhealthy|crashed)\b",
+    re.IGNORECASE,
+)
+"""What a program still tells while it ends, at whatever level: no sign of life."""
 TOTAL = re.compile(
     r"(?:step|iter(?:ation)?|epoch|global_step|update|episode)s?\s?[:=]?\s{0,8}\[?\(?(?P<step>\d{1,9})\s?(?:/|of)\s{0,8}(?P<total>\d{1,9})\b",
     re.IGNORECASE,
@@ -48,4 +55,6 @@ def alive(line: Line) -> bool:
         return False  # the library's own notes go on while a job dies
     if text.endswith(" PASSED") or " PASSED " in text[-24:]:
         return True
-    return metric_line(text) or bool(_INFO.search(text[:120])) or bool(_GOOD.search(text[:160]))
+    if metric_line(text):
+        return True
+    return bool(_INFO.search(text[:120]) or _GOOD.search(text[:160])) and not _ENDING.search(text[:400])
