@@ -26,7 +26,7 @@ _MAX_PAIRS = 64
 _MAX_RUNS = 10_000
 
 _NUMBER = re.compile(
-    r"(?<![\w.%])(?P<number>[+-]?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d*+)?(?:[eE][+-]?\d++)?|[+-]?\.\d++(?:[eE][+-]?\d++)?"
+    r"(?<![\w.%@])(?P<number>[+-]?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d*+)?(?:[eE][+-]?\d++)?|[+-]?\.\d++(?:[eE][+-]?\d++)?"
     r"|(?<!of )(?<!no )(?<!any )[+-]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity)(?!\w))"
     r"(?P<unit>\s?(?:it/s|s/it|iter/s|steps/s|tok/s|toks/s|tokens/s|tokens/sec|samples/s|samples/sec|img/s|images/s|req/s"
     r"|ms/step|us/step|s/step|ms/it|TFLOPS|TFLOP/s|ms|us|s|%|GiB|MiB|KiB|GB|MB|KB|B|M|K|k)(?![\w/]|\s*[:=]))?"
@@ -62,6 +62,14 @@ _HINTS = (
 
 _BAR = re.compile(r"(?P<n>\d+)/(?P<total>\d+) \[\s?\d[\d:]*<")
 _EPOCH_LINE = re.compile(r"\s*Epoch:? \[?(?P<n>\d+)\s*/\s*(?P<total>\d+)\]?:?\s*\Z")
+_HEAD = re.compile(
+    r"\s*\[\s{0,8}(?P<n>\d{1,12})\s{0,2}/\s{0,8}(?P<total>\d{1,12})\]:? {1,4}[A-Za-z_][\w./ -]{0,30}[:=]? {0,4}[-+]?[\d.]"
+)
+"""A line that begins with its count in brackets before a name and its number: `[  610/2000] loss 2.10`."""
+_ROUND = re.compile(
+    r"\s*\[(?P<n>\d{1,9})\](?:\t| {1,4}(?=\w{1,30}(?:-|'s )))\w[\w' .@/#-]{0,40}: ?[-+]?[\d.]"
+)
+"""A boosting round: `[120]	valid-auc:0.93412` (XGBoost, LightGBM)."""
 _KERAS_BAR = re.compile(r"\s*(?P<n>\d+)/(?P<total>\d+)\s*(?:\[=*>?\.*\]|━+)")
 _BRACKETS = re.compile(
     r"(?:[Ee]poch\S{0,10}|[Tt]rain|[Vv]al|[Tt]est):?\s{0,4}\[?(?P<epoch>\d+)\]?\s{0,4}\[\s{0,8}(?P<n>\d+)/(?P<total>\d+)"
@@ -107,7 +115,13 @@ def parse(text: str) -> Metrics | None:
     found = _Found()
     for number in _numbers(text):
         found.take(number)
-    bar = _BAR.search(text) or _KERAS_BAR.match(text) or _BRACKETS.search(text)
+    bar = (
+        _BAR.search(text)
+        or _KERAS_BAR.match(text)
+        or _BRACKETS.search(text)
+        or _HEAD.match(text)
+        or _ROUND.match(text)
+    )
     metrics = found.metrics(bar)
     placed = metrics is not None and (metrics.step is not None or metrics.epoch is not None)
     return metrics if placed or _REPORT.search(text) is None else None
@@ -121,10 +135,26 @@ def _numbers(text: str) -> Iterator[_Number]:
         between = text[end : match.start()]
         if text.startswith(")", match.end()) and _OPEN.search(between):
             continue  # `finish rate (last 20) 0.65`: a part of the name
-        end = match.end()
         unit = (match["unit"] or "").strip()
+        end = match.end()
+        if "/" in unit and _names_the_next(text, match):
+            unit, end = "", match.end("number")
         # A program's lines differ in their numbers and hardly in the words between: those are read once.
         yield _Number(_key(between[-_KEY_TAIL:]), _value(match["number"]), unit, between.strip())
+
+
+def _names_the_next(text: str, match: "re.Match[str]") -> bool:
+    """Whether what looks like a number's unit is the name of the number after it: `loss 2.11 tok/s 48333`, where in
+    `2.11 ms 48333 tok/s` each number has its own.
+    """
+    for _ in range(_MAX_PAIRS):
+        after = _NUMBER.match(text, match.end() + 1) if text[match.end() : match.end() + 1] in " =:" else None
+        if after is None:
+            return False
+        if not after["unit"]:
+            return True
+        match = after
+    return False
 
 
 def _value(text: str) -> float:
@@ -138,14 +168,29 @@ _KEY_TAIL = 90
 def _key(between: str) -> str:
     """The name that the words before a number end in: the last part after a separator, without the sign between."""
     words = between.rstrip(_EDGES)
-    if between.rstrip().endswith(("(", "[", "<", "/")) or not words:
+    if between.rstrip().endswith("[") and _counter(words.rstrip("[ :").rpartition(" ")[2]):
+        words = words.rstrip("[ :")  # `Step [140/3000]`
+    elif between.rstrip().endswith(("(", "[", "<", "/")) or not words:
         return ""
     last = _BREAK.split(words[-80:])[-1].strip(_EDGES + ")")
+    if ":" in last:
+        last = _after_logger(last)
     if last.count(")") > last.count("("):
         last = last.rpartition(")")[2].strip()
     if words.endswith(")") and last.count("(") > last.count(")"):
         last += ")"
-    return " ".join(last.split()) if _KEY.match(last) else ""
+    last = " ".join(last.replace("'s ", " ").split())  # LightGBM's `valid_0's auc`
+    return last if _KEY.match(last) else ""
+
+
+def _after_logger(words: str) -> str:
+    """A name without what a logger puts before it (`INFO:train:step`); the part of the data stays (`val: loss` is `val loss`)."""
+    head, _, last = words.rpartition(":")
+    part = head.rpartition(":")[2].strip().rpartition(" ")[2]
+    return f"{part} {last.strip()}" if part.lower() in _PARTS and last.strip() else last.strip()
+
+
+_PARTS = frozenset(("train", "training", "val", "valid", "validation", "eval", "evaluation", "test", "dev"))
 
 
 @lru_cache(maxsize=4096)
@@ -181,7 +226,7 @@ class _Found:
 
     def take(self, number: _Number) -> None:
         head = _counter(number.key)
-        if number.between == "/" and self._last in ("step", "epoch"):
+        if number.between in ("/", "of") and self._last in ("step", "epoch"):
             self._of(number)
         elif (
             head in _STEP_NAMES
@@ -219,9 +264,10 @@ class _Found:
             return None
         step, total, epoch = self.step, self.total, self.epoch
         if step is None and bar is not None:
-            step, total = _int(bar["n"]), _int(bar["total"])
+            step, total = _int(bar["n"]), _int(bar["total"]) if "total" in bar.groupdict() else None
             # Bars of different length stand one in the other (training, evaluation): each is a counter of its own.
-            self.axis = self.axis if epoch is not None or "epoch" in bar.groupdict() else f"of {total}"
+            single = epoch is not None or "epoch" in bar.groupdict() or total is None
+            self.axis = self.axis if single else f"of {total}"
             if epoch is None and "epoch" in bar.groupdict():
                 epoch = float(_int(bar["epoch"]))
         return Metrics(

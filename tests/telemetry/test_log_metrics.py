@@ -155,3 +155,34 @@ def test_streams_are_runs_of_their_own() -> None:
 ])  # fmt: skip
 def test_the_hints_lose_no_metric(word: str) -> None:
     assert parse(f"step 1 {word}: 2.5") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "step", "total", "values"),
+    [
+        (
+            "INFO:finetune:step 140/3000 loss 2.8759 tok/s 48230",
+            140,
+            3000,
+            {"loss": 2.8759, "tok/s": 48230.0},
+        ),
+        ("[  610/2000] loss 2.1 | 412.6 ms/step", 610, 2000, {"loss": 2.1, "ms/step": 412.6}),
+        ("Step [140/3000], Loss: 2.2", 140, 3000, {"Loss": 2.2}),
+        ("step 140 of 3000 loss 2.2", 140, 3000, {"loss": 2.2}),
+        ("step 3 loss 2.1 tok/s 300 it/s 3", 3, None, {"loss": 2.1, "tok/s": 300.0, "it/s": 3.0}),
+        ("step 3 loss 2.1 45.2 tok/s 3.1 s/it", 3, None, {"loss": 2.1, "tok/s": 45.2, "s/it": 3.1}),
+        ("val: loss 0.3", None, None, {"val loss": 0.3}),
+        ("[100]\tvalid_0's auc: 0.91", 100, None, {"valid_0 auc": 0.91}),
+        ("[12/40] g++ -O2 loss.cpp -o loss.o", None, None, None),
+        ("[0] loss: 3.1", None, None, {"loss": 3.1}),
+    ],
+)
+def test_counts_and_names_in_other_orders(
+    text: str, step: int | None, total: int | None, values: dict[str, float] | None
+) -> None:
+    found = parse(text)
+    if values is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert (found.step, found.total, found.values) == (step, total, values)

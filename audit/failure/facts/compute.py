@@ -44,8 +44,15 @@ _UNHEARD = DISCOUNTED | {Kind.COMMAND}
 def of_log(reading: Reading | None) -> Telemetry:
     """The metrics that lines of the logs tell, as telemetry. Command lines, echoed scripts, program text and dumps are left out."""
     collector = LineCollector()
+    cut = (
+        {(source.name, source.lines) for source in reading.sources if source.ends_in_line}
+        if reading
+        else set()
+    )
     for line in reading.lines if reading is not None else ():
-        if line.kinds & _UNHEARD:
+        if (
+            line.kinds & _UNHEARD or (line.source, line.number) in cut
+        ):  # the last number of a cut line is cut too
             continue
         text = line.raw if "\r" in line.raw else line.text
         collector.add(text, line.source, line.number, _SEPARATOR + _SEPARATOR.join(_writer(line)), line.time)
