@@ -34,8 +34,8 @@ class YamlError(ValueError):
         self.line = line
 
 
-# YAML ends a line at these, too; Git and everybody's editor do not, and lines must be theirs.
-_BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
+BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
+"""YAML ends a line at these, too; Git and everybody's editor do not, and lines must be theirs."""
 
 
 def compose(text: str) -> list[yaml.Node]:
@@ -44,7 +44,7 @@ def compose(text: str) -> list[yaml.Node]:
         raise YamlError(f"longer than {MAX_CHARS:,} characters")
     documents: list[yaml.Node] = []
     try:
-        loader = Loader(text.removeprefix("\ufeff").translate(_BREAKS))
+        loader = Loader(text.removeprefix("\ufeff").translate(BREAKS))
         try:
             while loader.check_node():
                 node = loader.get_node()
