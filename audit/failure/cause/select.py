@@ -1,5 +1,6 @@
 """From what was found to the cause: which of the candidates, job by job, and what the others are to it."""
 
+import re
 from collections.abc import Sequence
 
 from audit.documents.verdict import Category
@@ -92,10 +93,10 @@ def _step(
     scene: Scene, job: Job, view: StepView, records: Sequence[Candidate], trained: Sequence[Candidate]
 ) -> tuple[list[Candidate], list[Candidate]]:
     """The causes of one failed step, the first being the one, and what is a consequence of them."""
-    tested = [refine(candidate, scene.gates) for candidate in tests.find(view)]
+    tested = [refine(candidate, scene) for candidate in tests.find(view)]
     found = [*exceptions.find(view), *signatures.find(view), *limits.find(view)]
     if not any(candidate.strength > Strength.CASCADE for candidate in tested):
-        found += [refine(candidate, scene.gates) for candidate in gates.find(view)]
+        found += [refine(candidate, scene) for candidate in gates.find(view)]
     found += trained
     live, rest = _settle(scene, job, [view.step], tested, found, records)
     if (
@@ -119,10 +120,10 @@ def _together(
     found: list[Candidate] = []
     for step in steps:
         view = scene.view(step)
-        tested += [refine(candidate, scene.gates) for candidate in tests.find(view)]
+        tested += [refine(candidate, scene) for candidate in tests.find(view)]
         found += [*exceptions.find(view), *signatures.find(view), *limits.find(view)]
         found += [
-            refine(gate, scene.gates)
+            refine(gate, scene)
             for gate in gates.find(view)
             if gate.comparison is not None and gate.comparison.strength >= 3 and _exit(view)
         ]
@@ -260,6 +261,14 @@ def _cluster_order(tested: Sequence[Candidate]) -> list[Candidate]:
     return sorted(tested, key=lambda candidate: candidate.category is Category.INFRA_RUNTIME)
 
 
+_NO_NUMBER = re.compile(r"\bnan\b|\binf(?:inity|inite)?\b|\bnon-?finite\b|\bnot finite\b", re.IGNORECASE)
+"""What later steps complain of when a model computes no numbers any more."""
+
+
+def _before(first: Candidate, second: Candidate) -> bool:
+    return first.line.source != second.line.source or first.line.number < second.line.number
+
+
 def _with_training(live: Sequence[Candidate]) -> list[Candidate]:
     """A loss that is no number explains a check that says so, a quality check, or an end without other words; it is no news beside other causes."""
     trained = [candidate for candidate in live if candidate.origin is Origin.TRAINING]
@@ -273,6 +282,7 @@ def _with_training(live: Sequence[Candidate]) -> list[Candidate]:
         )
         or (rest[0].hit is not None and rest[0].hit.signature.family in ("training", "megatron"))
         or rest[0].signature in ("floating_point_error", "loss_not_finite")
+        or (_NO_NUMBER.search(rest[0].line.text[:600]) is not None and _before(trained[0], rest[0]))
     )
     return [trained[0], *rest] if explains else rest
 
