@@ -1,6 +1,6 @@
 """Everything the rules look at, arranged: jobs, steps, tests, exceptions by stream, hits by line."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
@@ -49,10 +49,15 @@ class StepView:
         """The signature hits on one line, discounted ones too."""
         return self._hits.on(line)
 
+    def between(self, first: int, last: int) -> Sequence[Line]:
+        """The step's lines from one number to another, both included."""
+        lines = self.step.lines
+        return lines[bisect_left(lines, first, key=_number) : bisect_right(lines, last, key=_number)]
+
     def statement_before(self, line: Line) -> str:
         """The program text above an exception's line, as tracebacks and test reports print it; "" where there is none."""
         stream = self.streams.get(stream_of(line), ())
-        end = bisect_left(stream, line.number, key=lambda other: other.number)
+        end = bisect_left(stream, line.number, key=_number)
         for other in reversed(stream[max(0, end - 8) : end]):
             if other.number < line.number - 8:
                 break
@@ -154,6 +159,10 @@ class Scene:
         return tuple(
             step for step in job.steps if step.conclusion is Conclusion.UNKNOWN and not step.teardown
         )
+
+
+def _number(line: Line) -> int:
+    return line.number
 
 
 def stream_of(line: Line) -> StreamKey:

@@ -233,9 +233,7 @@ def _told(
 
 def _crash(view: StepView, session: Session) -> Candidate | None:
     """A process that died under its tests: the first record of the crash, wherever it was printed."""
-    for line in view.step.lines:
-        if not session.first.number <= line.number <= session.last.number:
-            continue
+    for line in view.between(session.first.number, session.last.number):
         hits = [
             hit
             for hit in view.hits_on(line)

@@ -104,7 +104,7 @@ def sessions(lines: Sequence[Line]) -> list[Session]:
     bounds = [0, *starts] if not starts or starts[0] > 0 else starts
     for begin, end in zip(bounds, [*bounds[1:], len(lines)], strict=True):
         part = lines[begin:end]
-        if part and (begin in starts or _looks_like_pytest(part)):
+        if part and ((starts and begin >= starts[0]) or _looks_like_pytest(part)):
             found.append(_Reader().read(part))
     return found
 

@@ -4,6 +4,7 @@ One stream (rank, worker) at a time: interleaved streams are told apart before a
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -98,7 +99,7 @@ def tracebacks(lines: Sequence[Line]) -> list[Traceback]:
             continue
         quoted = bool(header["original"]) or _inside(links, lines, index, relation)
         if links and relation is Relation.FIRST and not quoted:
-            found.append(_closed(links, first, lines, index))
+            found.append(_closed(links, first, lines))
             links = []
         if not links:
             first = lines[index].number
@@ -111,16 +112,14 @@ def tracebacks(lines: Sequence[Line]) -> list[Traceback]:
                 links.append(inner)
         relation = Relation.FIRST
     if links:
-        found.append(_closed(links, first, lines, len(lines)))
+        found.append(_closed(links, first, lines))
     return found
 
 
-def _closed(links: list[Raised], first: int, lines: Sequence[Line], index: int) -> Traceback:
-    logged = False
-    for line in lines:
-        if line.number >= first:
-            break
-        logged = line.number >= first - 2 and bool(_LEVEL.search(line.text[:120]))
+def _closed(links: list[Raised], first: int, lines: Sequence[Line]) -> Traceback:
+    place = bisect_left(lines, first, key=lambda line: line.number)
+    before = lines[place - 1] if place else None
+    logged = before is not None and before.number >= first - 2 and bool(_LEVEL.search(before.text[:120]))
     return Traceback(tuple(links), first, links[-1].line.number, logged)
 
 
