@@ -21,6 +21,8 @@ from pydantic import (
     model_validator,
 )
 
+from audit.documents.mistakes import sections_of
+
 MANIFEST_PATH = "ml-audit.yaml"
 
 # Types ---------------------------------------------------------------------------------------------------------------
@@ -380,21 +382,6 @@ class Manifest(_Section):
 # Paths ---------------------------------------------------------------------------------------------------------------
 
 _OPEN = "*"
-
-
-def sections_of(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
-    """The section that a field's type names, None for a value; and whether it stands in a table under keys of one's own."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation, False
-    args: tuple[Any, ...] = getattr(annotation, "__args__", ())
-    if getattr(annotation, "__origin__", None) is dict:
-        below, _ = sections_of(args[1])
-        return below, below is not None
-    for each in args:
-        found = sections_of(each)
-        if found[0] is not None:
-            return found
-    return None, False
 
 
 def settings() -> Iterator[str]:

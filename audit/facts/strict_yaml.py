@@ -12,17 +12,13 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from audit.documents.mistakes import MAX_MISTAKES, Mark, Mistake, Path
 from audit.facts.yaml_nodes import BREAKS, Loader
 
 MAX_BYTES: Final = 256 * 1024
 MAX_NODES: Final = 20_000
 MAX_DEPTH: Final = 16
-MAX_MISTAKES: Final = 50
 _MAX_KEY: Final = 200
-
-Path = tuple[str | int, ...]
-Mark = tuple[int, int]
-"""Line and column, both from 1."""
 
 
 class Text(str):
@@ -35,14 +31,6 @@ class Text(str):
         made = super().__new__(cls, value)
         made.plain = plain
         return made
-
-
-class Mistake(msgspec.Struct, frozen=True, order=True):
-    """What is wrong at a line and column, and how to mend it."""
-
-    line: int
-    column: int
-    what: str
 
 
 class Reading(msgspec.Struct, frozen=True):

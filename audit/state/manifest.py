@@ -8,7 +8,7 @@ from audit.documents.state import Confidence, Leaf, Source, State, Value
 
 if TYPE_CHECKING:  # pydantic is imported only where a manifest is read
     from audit.documents.manifest import Manifest
-    from audit.state.manifest_reading import Positions
+    from audit.documents.mistakes import Positions
 
 _NO_SETTING = (
     ("schema_version",),
