@@ -1,0 +1,157 @@
+"""What library calls and named options say of a run's settings."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import msgspec
+
+from audit.documents.place import Place
+from audit.facts.python.model import Call
+from audit.state.observed.model import Rank, Seen
+from audit.state.observed.options import Said
+from audit.state.observed.resolving import Resolver
+from audit.state.observed.scene import Scene
+from audit.state.observed.vocabulary import KnownCall, role_of_name, settings_by_name, vocabulary
+
+_JUDGED = {
+    "generation.temperature": "evaluation.judge.temperature",
+    "generation.top_p": "evaluation.judge.top_p",
+    "generation.max_tokens": "evaluation.judge.max_tokens",
+    "generation.seed": "evaluation.judge.seed",
+    "generation.n": "evaluation.judge.repetitions",
+}
+
+
+class Group(msgspec.Struct, frozen=True):
+    """What one call, or one option, says of one setting: the values by whose word counts, the last word first. `opaque`: it sets
+    the setting to something that cannot be read."""
+
+    setting: str
+    said: tuple[Said, ...]
+    sure: bool = True
+    opaque: bool = False
+    position: int = 0
+    by_name: bool = False
+
+
+def by_calls(scene: Scene, resolver: Resolver) -> Iterator[Group]:
+    """What the known calls set, in the order in which they are met."""
+    for known, file, call in scene.known:
+        holds = resolver.holds(call.test, file, call.scope)
+        if holds is False:
+            continue
+        judged = _is_judge(scene, file, call)
+        for group in _of_call(scene, resolver, known, file, call):
+            setting = _JUDGED.get(group.setting, group.setting) if judged else group.setting
+            yield msgspec.structs.replace(group, setting=setting, sure=group.sure and holds is True)
+
+
+def _is_judge(scene: Scene, file: str, call: Call) -> bool:
+    scopes = scene.graph.python[file].scopes
+    names = [file.rpartition("/")[2].removesuffix(".py"), call.kwargs.get("model", "").rpartition(".")[2]]
+    at = call.scope
+    while at > 0:
+        names.append(scopes[at].name)
+        at = scopes[at].parent
+    return any(role_of_name(name) == "judge" for name in names)
+
+
+def _of_call(scene: Scene, resolver: Resolver, known: KnownCall, file: str, call: Call) -> Iterator[Group]:
+    last = call.name.rpartition(".")[2]
+    texts = dict(call.kwargs)
+    for position, word in enumerate(known.args):
+        if position < len(call.args) and word not in texts and not call.args[position].startswith("*"):
+            texts[word] = call.args[position]
+    open_ended = "**" in texts or any(arg.startswith("*") for arg in call.args)
+    where = Place(file, call.line)
+    told: set[str] = set()
+    for word, setting in _words(known, texts):
+        if word not in texts:
+            continue
+        told.add(setting)
+        said = resolver.values(texts[word], file, call.scope, call.line)
+        if not said:
+            yield Group(setting, (), opaque=True)
+            continue
+        detail = f"{last}({word}=)" if word in call.kwargs else f"{last}()"
+        yield Group(setting, tuple(_told(each, detail) for each in said), sure=said[0].known)
+    for word, (setting, value) in known.flags.items():
+        said = resolver.values(texts.get(word, ""), file, call.scope, call.line)
+        if said and said[0].known and said[0].value is True:
+            yield Group(setting, (msgspec.structs.replace(_told(said[0], f"{last}({word}=)"), value=value),))
+    for setting, value in known.sets.items():
+        yield Group(setting, (Said(value, where, f"{last}()", Rank.CODE),))
+    if known.named:
+        yield Group(known.named, (Said(last, where, f"{last}()", Rank.CODE),))
+    if known.defaults and not open_ended:
+        defaults = vocabulary().defaults[known.defaults]
+        for setting, default in defaults.values.items():
+            if setting not in told:
+                yield Group(setting, (Said(default, where, f"library default of {defaults.of}", Rank.LIBRARY),))
+
+
+def _words(known: KnownCall, texts: dict[str, str]) -> Iterator[tuple[str, str]]:
+    yield from known.words.items()
+    if known.reads:
+        for word in texts:
+            if word not in known.words:
+                best = min(settings_by_name().get(word, ()), key=lambda row: row[1], default=None)
+                if best is not None and best[0].startswith("training."):
+                    yield word, best[0]
+
+
+def _told(said: Said, detail: str) -> Said:
+    return msgspec.structs.replace(said, detail=f"{said.detail}, read by {detail}" if said.detail else detail)
+
+
+def by_names(scene: Scene, resolver: Resolver) -> Iterator[Group]:
+    """What options and keys set by their names alone."""
+    settings = resolver.settings
+    kinds = vocabulary().kinds
+    wanted = tuple(
+        prefix
+        for kind, prefixes in kinds.items()
+        for prefix in prefixes
+        if (scene.trains if kind == "training" else scene.speaks)
+    )
+    found: dict[str, list[tuple[int, Group]]] = defaultdict(list)
+    for key in settings.names():
+        for setting, index in _meanings(key):
+            if setting.startswith(wanted):
+                said = settings.about(key)
+                if said:
+                    found[setting].append((index, Group(setting, said, sure=said[0].known, by_name=True, position=index)))
+    for setting in sorted(found):
+        # The most telling name that has a value wins.
+        rows = sorted(found[setting], key=lambda row: (row[1].said[0].value is None, row[0]))
+        yield rows[0][1]
+    for name, (setting, value) in vocabulary().switches.items():
+        said = settings.about(name)
+        if said and said[0].known and said[0].value is True and setting.startswith((*wanted, "models.")):
+            rows_ = tuple(msgspec.structs.replace(each, value=value) for each in said if each.value is True)
+            yield Group(setting, rows_, by_name=True)
+
+
+def _meanings(key: str) -> Iterator[tuple[str, int]]:
+    known = settings_by_name()
+    parts = key.split(".")
+    for start in range(len(parts)):
+        name = ".".join(parts[start:])
+        if name in known:
+            yield from known[name]
+            return
+
+
+def library_defaults(scene: Scene) -> Iterator[Group]:
+    """What a library's dataclass that a parser fills in holds where nobody sets it."""
+    for name in scene.library_defaults:
+        defaults = vocabulary().defaults[name]
+        where = Place(scene.entry.path)
+        for setting, value in defaults.values.items():
+            yield Group(setting, (Said(value, where, f"library default of {defaults.of}", Rank.LIBRARY),))
+
+
+def seen_of(group: Group) -> Iterator[Seen]:
+    """The group's values as observations."""
+    for said in group.said:
+        yield Seen(group.setting, said.value, said.place, said.detail, said.rank, said.known and group.sure)

@@ -1,0 +1,172 @@
+"""One entry point: what runs once it is started, what can be set of it, and what it sets whoever starts it."""
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from audit.facts.python.model import Call
+from audit.signals.graph import Node
+from audit.signals.methods import LLM_HEADS
+from audit.signals.queries import asks, generates, is_engine
+from audit.signals.training_path import Entry, TrainingPath
+from audit.state.observed.launches import add_config
+from audit.state.observed.model import Rank
+from audit.state.observed.options import Option, options
+from audit.state.observed.settings import Settings
+from audit.state.observed.vocabulary import KnownCall, known_call, vocabulary
+
+_OPEN = frozenset(
+    {"HfArgumentParser", "TrlParser", "H4ArgumentParser", "parse_known_args", "Fire", "LightningCLI", "from_cli", "cli", "add_config_arguments", "exec"}
+)
+"""Calls by which flags reach a run that no definition of this repository shows."""
+_HYDRA = re.compile(r"hydra\.main\((.*)\)", re.DOTALL)
+_WORD = re.compile(r"(config_path|config_name)=['\"]([^'\"]{1,200})['\"]")
+_LOADED = re.compile(r"['\"]([\w./\-]{1,200}\.(?:ya?ml|json|toml))['\"]")
+
+
+class Scene:
+    """Computed once an entry point; a run adds its own settings."""
+
+    def __init__(self, path: TrainingPath, entry: Entry) -> None:
+        self.path, self.entry, self.graph, self.repository = path, entry, path.graph, path.repository
+
+    @cached_property
+    def nodes(self) -> frozenset[Node]:
+        return self.graph.reach(self.entry.starts)
+
+    @cached_property
+    def files(self) -> frozenset[str]:
+        return frozenset(file for file, _ in self.nodes)
+
+    @cached_property
+    def calls(self) -> tuple[tuple[str, Call], ...]:
+        """The calls that can run, those of the entry's own file first."""
+        found: list[tuple[str, Call]] = []
+        for file in sorted(self.files, key=lambda each: (each != self.entry.path, each)):
+            found += [(file, call) for call in self.graph.python[file].calls if (file, call.scope) in self.nodes]
+        return tuple(found)
+
+    @cached_property
+    def trains(self) -> bool:
+        """Whether a training loop runs."""
+        return any(node in self.path.loops for node in self.nodes)
+
+    @cached_property
+    def loop_kinds(self) -> frozenset[str]:
+        return frozenset(loop.kind for node in self.nodes & self.path.loops.keys() for loop in self.path.loops[node])
+
+    @cached_property
+    def speaks(self) -> bool:
+        """Whether a language model makes text."""
+        return any(asks(call.name) or is_engine(call) or generates(call, self.graph.python[file]) for file, call in self.calls)
+
+    @cached_property
+    def heads(self) -> frozenset[str]:
+        return frozenset().union(*(self.path.heads(file) for file in self.files))
+
+    @property
+    def is_llm(self) -> bool:
+        """Whether language models are loaded, trained or asked."""
+        return self.speaks or bool(self.heads & LLM_HEADS)
+
+    @cached_property
+    def known(self) -> tuple[tuple[KnownCall, str, Call], ...]:
+        """The calls of which it is known what they set."""
+        found = []
+        for file, call in self.calls:
+            known = known_call(call.name)
+            if known is not None and (self.trains or not known.trains):
+                found.append((known, file, call))
+        return tuple(found)
+
+    @cached_property
+    def options(self) -> tuple[Option, ...]:
+        return tuple(options(self.graph, self.nodes, self.entry.path))
+
+    @cached_property
+    def strict(self) -> bool:
+        """Whether only flags that the repository's own code defines reach the run."""
+        return any(call.name.endswith("add_argument") for _, call in self.calls) and not any(
+            call.name.rpartition(".")[2] in _OPEN for _, call in self.calls
+        )
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Defaults of options, and what configurations say that are always read."""
+        found = Settings()
+        for option in self.options:
+            found.drop(option.name, Rank.DEFAULT)
+            found.add(option.name, option.said)
+        if self._constants_are_options:
+            for assign in self.graph.python[self.entry.path].assigns:
+                if assign.scope == 0 and assign.target.isidentifier():
+                    from audit.state.observed.options import constant_option
+
+                    option = constant_option(self.entry.path, assign)
+                    if option is not None:
+                        found.add(option.name, option.said)
+        for file in self.base_files:
+            add_config(found, file, self.repository.configs[file], Rank.BASE)
+        return found
+
+    @property
+    def _constants_are_options(self) -> bool:
+        """Whether the entry's own constants can be set from outside: a configurator that is run by `exec`, or Fire over globals."""
+        return any(call.name == "exec" and file == self.entry.path for file, call in self.calls)
+
+    @cached_property
+    def hydra(self) -> tuple[str, str] | None:
+        """(folder, name) of the configuration that Hydra starts from."""
+        for file, index in sorted(self.nodes, key=lambda node: node[0] != self.entry.path):
+            for decorator in self.graph.python[file].scopes[index].decorators:
+                match = _HYDRA.fullmatch(decorator)
+                if match:
+                    words = dict(_WORD.findall(match[1]))
+                    folder = _joined(file.rpartition("/")[0], words.get("config_path", ""))
+                    return folder, words.get("config_name", "config").removesuffix(".yaml")
+        return None
+
+    @cached_property
+    def base_files(self) -> tuple[str, ...]:
+        """Configurations that are read whatever the command says: Hydra's, and those that a loading call names."""
+        found: list[str] = []
+        configs = self.repository.configs
+        if self.hydra is None:
+            for file, call in self.calls:
+                if call.name.rpartition(".")[2] in ("safe_load", "load", "full_load", "params_show") and call.args:
+                    for word in _LOADED.findall(call.args[0]):
+                        for name in (word.removeprefix("./"), _joined(file.rpartition("/")[0], word)):
+                            if name in configs:
+                                found.append(name)
+                                break
+        return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def library_defaults(self) -> tuple[str, ...]:
+        """Libraries' dataclasses that a parser of this run fills in, as keys of `defaults`."""
+        found: list[str] = []
+        for file, call in self.calls:
+            if call.name.rpartition(".")[2] not in ("HfArgumentParser", "TrlParser", "H4ArgumentParser") or not (call.args or call.kwargs):
+                continue
+            text = call.args[0] if call.args else next(iter(call.kwargs.values()))
+            for name in re.findall(r"[A-Za-z_.][\w.]*", text):
+                found += self._defaults_of(name, file, call.scope)
+        return tuple(dict.fromkeys(found))
+
+    def _defaults_of(self, name: str, file: str, scope: int) -> Iterator[str]:
+        node = self.graph.lookup(name, file, scope)
+        names = [name] if node is None else list(self.graph.ancestry(node))
+        for each in names:
+            known = known_call(each)
+            if known is not None and known.defaults in vocabulary().defaults:
+                yield known.defaults
+
+
+def _joined(folder: str, name: str) -> str:
+    parts = folder.split("/") if folder else []
+    for part in name.split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)

@@ -1,0 +1,93 @@
+"""What names, calls and libraries mean for the experiment's state, kept as data in `vocabulary.yaml`."""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from audit.documents.state import Value
+
+
+class KnownCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a call sets. See the comments in `vocabulary.yaml`.
+
+    `flags`: keyword that holds yes or no -> (setting, value where it is yes); `sets`: what the call's being there says; `named`: setting whose value is the
+    call's own name; `generates`, `asks`: it makes text; `trains`: it counts only where something trains; `seeds`; `collects`: each
+    call adds one to a list.
+    """
+
+    call: str
+    words: dict[str, str] = {}
+    args: tuple[str, ...] = ()
+    flags: dict[str, tuple[str, str]] = {}
+    sets: dict[str, str] = {}
+    named: str = ""
+    defaults: str = ""
+    reads: bool = False
+    generates: bool = False
+    asks: bool = False
+    trains: bool = False
+    seeds: bool = False
+    collects: bool = False
+
+
+class LibraryDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a library takes where nothing is said. `of`: whose defaults these are, for people."""
+
+    of: str
+    values: dict[str, Value]
+
+
+class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole file, typed."""
+
+    names: dict[str, tuple[str, ...]]
+    kinds: dict[str, tuple[str, ...]]
+    switches: dict[str, tuple[str, str]]
+    calls: tuple[KnownCall, ...]
+    defaults: dict[str, LibraryDefaults]
+    roles: dict[str, tuple[str, ...]]
+    models: tuple[str, ...]
+    datasets: tuple[str, ...]
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The shipped vocabulary, checked against its type."""
+    text = (Path(__file__).parent / "vocabulary.yaml").read_text(encoding="utf-8")
+    data: Any = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+    return msgspec.convert(data, Vocabulary)
+
+
+@cache
+def known_call(name: str) -> KnownCall | None:
+    """What a call of this resolved name sets, None where that is not known."""
+    return next((known for known, pattern in _patterns() if pattern.fullmatch(name)), None)
+
+
+@cache
+def _patterns() -> tuple[tuple[KnownCall, re.Pattern[str]], ...]:
+    return tuple((known, re.compile(known.call)) for known in vocabulary().calls)
+
+
+@cache
+def settings_by_name() -> dict[str, tuple[tuple[str, int], ...]]:
+    """Name of an option -> the settings that it can mean, each with how telling the name is (0 the most)."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for setting, names in vocabulary().names.items():
+        for index, name in enumerate(names):
+            found.setdefault(name, []).append((setting, index))
+    return {name: tuple(rows) for name, rows in found.items()}
+
+
+_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+
+
+@cache
+def role_of_name(name: str) -> str:
+    """The role that a name tells (`judge_model`, `ref_model`), "" where it tells none."""
+    words = {word.lower() for word in _WORDS.findall(name)}
+    return next((role for role, known in vocabulary().roles.items() if words & set(known)), "")
