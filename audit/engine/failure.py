@@ -135,12 +135,12 @@ def _scene(
     reading: Reading, gates: Sequence[GateOutcome], repo: Snapshot | None, telemetry: Telemetry
 ) -> Scene:
     if repo is None:
-        return Scene(reading, gates, reports=telemetry.tests)
+        return Scene(reading, gates, telemetry=telemetry)
     from audit.failure.structure.workflow import written_steps
 
     checkout = Checkout(repo)
     workflows = {path: checkout.data(path) for path in checkout.paths if _WORKFLOW.search(path)}
-    return Scene(reading, gates, written_steps(workflows), checkout, telemetry.tests)
+    return Scene(reading, gates, written_steps(workflows), checkout, telemetry)
 
 
 def _with_gates_that_did_not_run(

@@ -26,14 +26,17 @@ def find(view: StepView) -> list[Candidate]:
     return found
 
 
-def from_traceback(view: StepView, traceback: Traceback) -> Candidate:
-    """The candidate that a traceback's root makes: of a chain with a known signature in a later link, that link's knowledge is used too."""
+def from_traceback(view: StepView, traceback: Traceback, test: str = "") -> Candidate:
+    """The candidate that a traceback's root makes: of a chain with a known signature in a later link, that link's knowledge is used too.
+
+    `test`: the test that failed by it, where it is one's.
+    """
     root = root_of(traceback.links)
-    judged = _judge(view, root, traceback)
+    judged = _judge(view, root, traceback, test)
     line = root.line
     if judged.strength < Strength.NAMED:
         for link in traceback.links:
-            other = _judge(view, link, traceback)
+            other = _judge(view, link, traceback, test)
             if other.strength is Strength.NAMED and (
                 judged.category is None
                 or other.category is judged.category
@@ -78,7 +81,7 @@ def from_traceback(view: StepView, traceback: Traceback) -> Candidate:
     )
 
 
-def _judge(view: StepView, link: Raised, traceback: Traceback) -> Judged:
+def _judge(view: StepView, link: Raised, traceback: Traceback, test: str) -> Judged:
     hits = [hit for hit in view.hits_on(link.line) if not hit.discounted]
     frames = [frame for item in traceback.links for frame in item.frames] if not link.frames else link.frames
     inside = [frame.path for frame in frames if not _OUTSIDE.search(frame.path)]
@@ -86,7 +89,7 @@ def _judge(view: StepView, link: Raised, traceback: Traceback) -> Judged:
         link.kind,
         link.message,
         hits,
-        context=view.step.command,
+        context=test or view.step.command,
         place=inside[-1] if inside else "",
         source=view.statement_before(link.line),
     )

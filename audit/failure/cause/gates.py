@@ -3,6 +3,7 @@
 Looked for after the last sign of life of the step: a gate runs when its work is done.
 """
 
+import re
 from collections.abc import Sequence
 
 from audit.documents.verdict import Category
@@ -15,6 +16,15 @@ from audit.failure.structure.progress import metric_line
 
 _TAIL = 60
 """Lines before a step's end in which its own verdict stands."""
+_RAN_NOTHING = re.compile(
+    r"\b(?:0|no|zero) (?:[\w-]{1,20} ){0,2}(?:tests?|test cases?|checks?|comparisons?|assertions?|benchmarks?)(?: (?:were|was|have been|have))?(?: actually)?"
+    r" (?:executed|ran|run|collected|selected|performed|made)\b|"
+    r"\b(?:tests?|test cases?|checks?|comparisons?|assertions?|benchmarks?)(?: that were)? (?:executed|ran|run|collected|selected|performed|made) ?[:=]? ?0\b|"
+    r"\b(?:executed|ran|collected|selected) (?:0|no|zero) (?:[\w-]{1,20} )?(?:tests?|test cases?|checks?|comparisons?|benchmarks?)\b|"
+    r"\b(?:all|every)(?: of the)?(?: \d{1,6})? (?:[\w-]{1,20} )?(?:tests?|test cases?|checks?|benchmarks?) (?:were |was |are |is )?skipped\b",
+    re.IGNORECASE,
+)
+"""A check of checks: it says that there was nothing to be right or wrong."""
 WEIGHT = {
     Category.CORRECTNESS: 0,
     Category.ML_REGRESSION: 1,
@@ -35,6 +45,9 @@ def find(view: StepView) -> list[Candidate]:
         if any(
             low <= line.number <= high and source == line.source for low, high, source in (*inside, *spans)
         ):
+            continue
+        if _RAN_NOTHING.search(line.text[:600]):
+            found.append(_nothing(view, line))
             continue
         checked = comparison(line.text, view.step.command)
         if checked is None or checked.strength < 2 or (metric_line(line.text) and checked.strength < 3):
@@ -70,6 +83,19 @@ def find(view: StepView) -> list[Candidate]:
             WEIGHT.get(candidate.category or Category.INFRA_RUNTIME, 4),
             candidate.line.number,
         ),
+    )
+
+
+def _nothing(view: StepView, line: Line) -> Candidate:
+    return Candidate(
+        line,
+        "gate_did_not_run",
+        Category.METRIC_POLICY,
+        Strength.NAMED,
+        Origin.GATE,
+        view.step,
+        failing=(view.step.name or view.step.command,),
+        why="No test ran, so nothing was checked.",
     )
 
 

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import msgspec
 
 from audit.documents.verdict import Category
+from audit.failure.cause import noise
 from audit.failure.cause.candidate import Candidate, Origin, Strength
+from audit.failure.cause.scene import Scene
 from audit.failure.gates.model import GateOutcome, Subject
 from audit.failure.structure.comparison import TIGHT
 
@@ -50,8 +52,17 @@ def tighter_than_arithmetic(gate: GateOutcome) -> bool:
     return bool(error is not None and limit is not None and 0 <= limit < TIGHT and abs(error) < TIGHT)
 
 
-def refine(candidate: Candidate, gates: Sequence[GateOutcome]) -> Candidate:
-    """The candidate with the category that the gate's subject and its numbers give it."""
+def refine(candidate: Candidate, scene: Scene) -> Candidate:
+    """The candidate with the category that its gate's subject and numbers give it, and the noise of what was measured."""
+    candidate = _by_gate(candidate, scene.gates)
+    if candidate.category in (Category.ML_REGRESSION, Category.CORRECTNESS) and (
+        why := noise.within(candidate, scene)
+    ):
+        return _as(candidate, Category.METRIC_POLICY, "limit_within_noise", why)
+    return candidate
+
+
+def _by_gate(candidate: Candidate, gates: Sequence[GateOutcome]) -> Candidate:
     gate = failing_gate(candidate, gates)
     label = gate.name.rpartition(": ")[2] if gate is not None else ""
     if label and "::" not in label and label not in candidate.failing:

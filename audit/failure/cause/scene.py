@@ -15,7 +15,7 @@ from audit.failure.structure.pytest_report import Session, sessions
 from audit.failure.structure.steps import Conclusion, Job, Step, jobs
 from audit.failure.structure.tracebacks import Traceback, tracebacks
 from audit.failure.structure.workflow import Written, annotated
-from audit.telemetry.model import Outcome, TestResults
+from audit.telemetry.model import Outcome, Telemetry, TestResults
 
 StreamKey = tuple[str, int | None, str | None]
 """Source, rank, worker: who wrote a line."""
@@ -123,12 +123,13 @@ class Scene:
         gates: Sequence[GateOutcome] = (),
         written: Sequence[Written] = (),
         checkout: Checkout | None = None,
-        reports: Sequence[TestResults] = (),
+        telemetry: Telemetry | None = None,
     ) -> None:
         self.reading = reading
+        self.telemetry = telemetry or Telemetry()
         self.gates = tuple(gates)
         self.checkout = checkout
-        self._reports = tuple(reports)
+        self._reports = self.telemetry.tests
         self.hits = HitIndex(reading.hits)
         self.jobs: tuple[Job, ...] = tuple(annotated(job, written) for job in jobs(reading))
         self._views: dict[int, StepView] = {}

@@ -149,13 +149,16 @@ def _settle(
     records: Sequence[Candidate],
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Orders candidates: records of the machine, tests, terminal exceptions and tools' own words, checks, training."""
-    tested = [configured.decide(scene, pins.decide(scene, candidate)) for candidate in tested]
+    tested = [
+        configured.decide(scene, pins.decide(scene, candidate)) for candidate in distributed.demote(tested)
+    ]
     found = [
         configured.decide(scene, pins.decide(scene, candidate)) for candidate in distributed.demote(found)
     ]
     ends = [end for step in steps for end in scene.view(step).ends]
     roots = [candidate for candidate in found if candidate.strength >= Strength.GENERIC]
     rest = [candidate for candidate in found if candidate.strength < Strength.GENERIC]
+    rest += [candidate for candidate in tested if candidate.strength < Strength.CONFIRMING]
     live = _by_outcome(roots, steps)
     if (
         first := distributed.first_of(

@@ -12,6 +12,7 @@ from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import Judged, best_hit, judge
 from audit.failure.cause.scene import StepView, category_of
+from audit.failure.cause.wording import points_elsewhere
 from audit.failure.model import Hit, Line
 from audit.failure.structure.differences import Differences, differences
 from audit.failure.structure.pytest_blocks import Block
@@ -155,7 +156,7 @@ def _inner(view: StepView, block: Block) -> tuple[Judged, Line] | None:
         hit, line = best
         return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit), line
     for line in reversed(block.captured):
-        if named := NAMED.match(line.text.strip()):
+        if (named := NAMED.match(line.text.strip())) and not points_elsewhere(line.text):
             return judge(named["kind"], named["message"] or "", (), context=block.name), line
     return None
 
@@ -330,7 +331,7 @@ def _unittest(view: StepView) -> list[Candidate]:
             and (named := _UNITTEST.match(line.text))
             and (named["where"] or named["name"].startswith("test"))
         ):
-            failing.append(f"{named['where']}.{named['name']}" if named["where"] else named["name"])
+            failing.append(line.text.partition(": ")[2].strip())
             first = first or line
     if first is None or not any(
         line.text.startswith("FAILED (") or line.text.startswith("Ran ") for line in view.step.lines
@@ -340,7 +341,7 @@ def _unittest(view: StepView) -> list[Candidate]:
         if found.first > first.number:
             from audit.failure.cause.exceptions import from_traceback
 
-            candidate = from_traceback(view, found)
+            candidate = from_traceback(view, found, failing[0])
             return [
                 Candidate(
                     candidate.line, candidate.signature, candidate.category, candidate.strength, Origin.TEST, view.step,

@@ -25,7 +25,8 @@ _SUBJECTS: tuple[tuple[Subject, "re.Pattern[str]"], ...] = (
     (
         Subject.PERFORMANCE,
         _any(
-            r"times?\b", r"duration", r"latency", r"throughput", r"tokens?[- /]*(?:per|/)[- /]*s", r"tok/s", r"samples?[- /]*(?:per|/)[- /]*s",
+            r"times?\b(?! ?(?:embed|steps?\b|series|stamps?\b|ax[ei]s|dim|index|mlp|proj|shift|zone))", r"duration",
+            r"latency", r"throughput", r"tokens?[- /]*(?:per|/)[- /]*s", r"tok/s", r"samples?[- /]*(?:per|/)[- /]*s",
             r"images?/s", r"img/s", r"it/s", r"\bfps\b", r"\bqps\b", r"\brps\b", r"\bspeed", r"\bslow(?:er|down)?\b", r"\bttft\b", r"\btpot\b", r"\bitl\b",
             r"\bmfu\b", r"tflops?", r"flop/s", r"bandwidth", r"gb/s", r"\bms\b", r"benchmark", r"\bperf(?:ormance)?\b", r"\bseconds\b", r"\bp(?:50|90|95|99)\b",
             r"utili[sz]ation",
@@ -62,6 +63,12 @@ _SUBJECTS: tuple[tuple[Subject, "re.Pattern[str]"], ...] = (
 )  # fmt: skip
 
 
+_RELATIONS = _any(
+    r"parity", r"equivalen", r"max[- ]diff", r"abs(?:olute)?[- ]diff", r"mismatch", r"determinis"
+)
+"""Words of NUMERICS that tell how two things are compared: in a name that also says what is compared, that decides (`test_time_parity`)."""
+
+
 def subject_of(text: str, context: str = "") -> Subject:
     """What a check looks at, by the name that stands first in its sentence; `context` (a test's id or a step's command) where it names none."""
     path, _, name = context.rpartition("::")
@@ -75,5 +82,9 @@ def subject_of(text: str, context: str = "") -> Subject:
         if found:
             if any(subject is Subject.FINITE for _, _, subject in found):
                 return Subject.FINITE
-            return min(found)[2]
+            first = min(found)[2]
+            if first is Subject.NUMERICS and part is name and _RELATIONS.search(words):
+                measured = [row for row in found if row[2] in (Subject.PERFORMANCE, Subject.MEMORY)]
+                return min(measured)[2] if measured else first
+            return first
     return Subject.UNKNOWN
