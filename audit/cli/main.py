@@ -21,7 +21,16 @@ COMMANDS = {
         "audit.cli.failure_command:failure_command",
         "Say why a run failed, from its logs and metrics.",
     ),
+    "init": ("audit.cli.init_command:init_command", "Propose a manifest from the code."),
+    "lock": (
+        "audit.cli.lock_command:lock_command",
+        "Resolve what the manifest declares to exact identities.",
+    ),
     "rules": ("audit.cli.rules_command:rules_command", "List the rules, or explain one."),
+    "profiles": (
+        "audit.cli.profiles_command:profiles_command",
+        "List the kinds of experiment, or explain one.",
+    ),
     "schema": ("audit.cli.schema_command:schema_command", "Print the JSON schema of a document."),
     "doctor": ("audit.cli.doctor_command:doctor_command", "Say what ml-audit finds on this machine."),
     "completion": ("audit.cli.completion_command:completion_command", "Print a shell completion script."),

@@ -1,12 +1,21 @@
-"""The shipped profiles, read from YAML, and their inheritance."""
+"""Profiles: the shipped ones, read from YAML, and how they inherit."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import yaml
+
+OWN_FOLDER = ".ml-audit/profiles/"
+"""Where the audited repository defines profiles of its own (`audit.profiles.own` reads them)."""
+
+
+def is_own(path: str) -> bool:
+    """Whether the file at `path` of a repository defines a profile."""
+    folder, _, name = path.rpartition("/")
+    return folder + "/" == OWN_FOLDER and name.endswith((".yaml", ".yml"))
 
 
 class Detection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,7 +39,8 @@ class Detection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A kind of experiment. `required`: manifest fields; `severities`: rule -> severity where the profile raises it."""
+    """A kind of experiment. `required`: manifest fields; `severities`: rule -> severity where the profile raises it; `path`: the file that defines it
+    in the audited repository, "" for a shipped one."""
 
     name: str
     about: str
@@ -38,6 +48,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     required: tuple[str, ...] = ()
     severities: dict[str, str] = {}
     detection: Detection = Detection()
+    path: str = ""
 
 
 @cache
@@ -51,14 +62,20 @@ def profiles() -> dict[str, Profile]:
     return found
 
 
-def resolve(names: Iterable[str]) -> tuple[Profile, ...]:
-    """The named profiles with all that they extend, parents first, each once. KeyError for a name that is unknown."""
+def resolve(names: Iterable[str], known: Mapping[str, Profile] | None = None) -> tuple[Profile, ...]:
+    """The named profiles with all that they extend, parents first, each once. `known`: all that there are (the shipped ones).
+
+    KeyError for a name that is unknown. What `own_profiles` gave has no cycles.
+    """
+    there = profiles() if known is None else known
     ordered: dict[str, Profile] = {}
 
     def add(name: str, below: tuple[str, ...]) -> None:
         if name in below:
             raise ValueError(f"profile {name} extends itself")
-        profile = profiles()[name]
+        if name in ordered:
+            return
+        profile = there[name]
         for parent in profile.extends:
             add(parent, (*below, name))
         ordered.setdefault(name, profile)
@@ -66,3 +83,32 @@ def resolve(names: Iterable[str]) -> tuple[Profile, ...]:
     for name in ("core", *sorted(names)):
         add(name, ())
     return tuple(ordered.values())
+
+
+_SEVERITIES = ("info", "warning", "critical")
+
+
+def severities(names: Iterable[str], known: Mapping[str, Profile] | None = None) -> dict[str, str]:
+    """The severity that the named profiles ask of rules: a profile's own word goes before its parents', and of several profiles the gravest holds."""
+    there = profiles() if known is None else known
+    settled: dict[str, dict[str, str]] = {}
+    for profile in resolve(names, there):  # parents first
+        settled[profile.name] = _gravest(settled[each] for each in profile.extends) | profile.severities
+    return _gravest(settled[name] for name in ("core", *names))
+
+
+def _gravest(several: Iterable[dict[str, str]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in several:
+        for rule, severity in each.items():
+            found[rule] = max(found.get(rule, "info"), severity, key=_SEVERITIES.index)
+    return found
+
+
+def required(resolved: Iterable[Profile]) -> dict[str, str]:
+    """Every manifest field that the profiles require, with the first profile that does."""
+    found: dict[str, str] = {}
+    for profile in resolved:
+        for field in profile.required:
+            found.setdefault(field, profile.name)
+    return found

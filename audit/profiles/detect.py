@@ -15,7 +15,7 @@ from audit.documents.place import Place
 from audit.documents.report import DetectedProfile
 from audit.documents.signals import Signal, Signals
 from audit.facts.python.model import PythonFacts
-from audit.profiles.definitions import Detection, profiles
+from audit.profiles.definitions import Detection, Profile, profiles
 from audit.signals.graph import Node
 from audit.signals.methods import LLM_HEADS
 from audit.signals.queries import asks, generates, imported_heads, is_engine
@@ -34,12 +34,15 @@ Answer = tuple[str, list[Place]] | None
 
 
 def detect(
-    repository: Repository, path: TrainingPath, signals: Signals | Mapping[str, Signal[Any]]
+    repository: Repository,
+    path: TrainingPath,
+    signals: Signals | Mapping[str, Signal[Any]],
+    known: Mapping[str, Profile] | None = None,
 ) -> tuple[DetectedProfile, ...]:
-    """The profiles that hold, in alphabetical order, each with its confidence and the best places."""
+    """The profiles that hold, in alphabetical order, each with its confidence and the best places. `known`: all that there are (the shipped ones)."""
     view = _View(repository, path, signals)
     found = []
-    for name, profile in sorted(profiles().items()):
+    for name, profile in sorted((profiles() if known is None else known).items()):
         detector = _DETECTORS.get(profile.detection.by)
         answer = detector(view, profile.detection) if detector else None
         if answer:
