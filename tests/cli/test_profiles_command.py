@@ -27,7 +27,7 @@ def test_profiles_show(name, capsys):
     text = capsys.readouterr().out
     assert text.startswith(f"{name}\n{profiles()[name].about}\n")
     for field in profiles()[name].required:
-        assert f"\n  {field}\n" in text
+        assert f"\n  {field}" in text
 
 
 def test_those_of_the_repository_are_shown_too(tmp_path, capsys):
