@@ -24,6 +24,7 @@ from audit.documents.verdict import (
 from audit.failure.cause.answer import JobCause, State
 from audit.failure.cause.candidate import Candidate, Origin
 from audit.failure.cause.scene import Scene
+from audit.failure.cause.wording import points_elsewhere
 from audit.failure.decide import Decided, decide, decision_of
 from audit.failure.model import Line
 from audit.failure.structure.steps import Conclusion, Step
@@ -37,6 +38,7 @@ _REDIRECTED = re.compile(
     r"--log-dir|--redirects?\b.{0,30}?--log-dir) ?=? ?(?P<path>(?![\d.,]+[a-zA-Z%]{0,3}(?![\w/.-]))[\w./-]{2,120})"
 )
 """Where output went. A `>` before a number compares: `loss > 0.5`, `(>4.0s)`, `>= 63.4G`."""
+_DISCARDED = re.compile(r"/dev/null\b|\bDEVNULL\b")
 
 
 def build(
@@ -209,7 +211,8 @@ def _failing(causes: Sequence[JobCause]) -> tuple[str, ...]:
     for cause in causes:
         if cause.state is not State.FAILED:
             continue
-        for candidate in (cause.primary, *cause.others):
+        tests = [candidate for candidate in cause.consequences if candidate.origin is Origin.TEST]
+        for candidate in (cause.primary, *cause.others, *tests):
             if candidate is not None:
                 names += candidate.failing
         if cause.step is not None and named(cause.step):
@@ -387,10 +390,17 @@ def _files_that_decide(scene: Scene, lead: JobCause) -> list[str]:
             found.append(
                 f"What rank {end.rank} printed before it ended (exit code {end.exit_code}): {file} would decide."
             )
-    for line in lead.step.lines:
-        if redirected := _REDIRECTED.search(line.text):
-            found.append(f"The output of the step went to {redirected['path']}: that file would decide.")
-            break
+    redirected = next((match for line in lead.step.lines if (match := _REDIRECTED.search(line.text))), None)
+    if redirected is not None and not _DISCARDED.search(redirected["path"]):
+        found.append(f"The output of the step went to {redirected['path']}: that file would decide.")
+    pointing = next((one for one in lead.consequences if points_elsewhere(one.line.text)), None)
+    if pointing is not None:
+        found.append(
+            f"{pointing.line.source}:{pointing.line.number} points to what another process printed, which is not in the logs: "
+            "that process's own log would decide."
+        )
+        if any(_DISCARDED.search(line.text) for line in lead.step.lines):
+            found.append("Output of the step was discarded: it has to be run again with that output kept.")
     if lead.step.exit_code in (137, 247, -9):
         found.append(
             "Who ended the process: the kernel's log (dmesg), the scheduler's or the pod's record around that time would decide."

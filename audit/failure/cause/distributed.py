@@ -12,6 +12,7 @@ import msgspec
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.scene import Scene
+from audit.failure.cause.wording import points_elsewhere
 from audit.failure.digits import integer
 from audit.failure.model import Line
 from audit.failure.structure.launcher import Ended
@@ -25,7 +26,8 @@ _POINTER = re.compile(
     r"remote process exited|Connection closed by (?:remote )?peer|Connection reset by peer|socketPollConnect|typically caused by a remote "
     r"worker|See root cause above|"
     r"DistBackendError|broken pipe|Broken pipe|ncclRemoteError|peer (?:process )?(?:died|exited|crashed)|NCCL communicator was aborted|RendezvousClosed|"
-    r"another rank|other ranks?|a remote rank|worker .{0,30}(?:died|terminated)|SignalException|Signals\.SIGTERM",
+    r"another rank|other ranks?|a remote rank|this or another task|another (?:task|process|worker|node|host) (?:has )?(?:died|failed|crashed|exited)|"
+    r"worker .{0,30}(?:died|terminated)|SignalException|Signals\.SIGTERM",
 )
 _DEATH = re.compile(r"\bexit(?:ed)? with signal|SIGKILL|exitcode\s*: -9|\bKilled\b|code 137|signal 9")
 
@@ -63,12 +65,16 @@ def watchdogs(scene: Scene, steps: Sequence[Step]) -> list[Watchdog]:
 
 
 def demote(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """What says itself that another process failed is a consequence, whatever its exception's type."""
+    """What says itself that another process failed is a consequence, whatever its exception's type. A lost connection is one outside of tests only:
+    a test may be of it.
+    """
     return [
         msgspec.structs.replace(candidate, strength=Strength.CASCADE)
         if candidate.strength < Strength.CONFIRMED
-        and candidate.origin is not Origin.TEST
-        and _POINTER.search(candidate.line.text)
+        and (
+            (candidate.strength <= Strength.GENERIC and points_elsewhere(candidate.line.text))
+            or (candidate.origin is not Origin.TEST and _POINTER.search(candidate.line.text))
+        )
         else candidate
         for candidate in candidates
     ]

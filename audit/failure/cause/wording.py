@@ -115,6 +115,21 @@ BAD_DATA = re.compile(
     r"unexpected end of (?:file|data)|corrupt|not a (?:gzip|zip|parquet|valid image)|invalid (?:header|magic|json|utf-8)|Expected \d+ (?:fields|columns)",
     re.IGNORECASE,
 )
+_ELSEWHERE = re.compile(
+    r"\b(?:see|check|read|inspect|look (?:at|in|into)) (?:the |its |your )?(?:[\w'-]{1,30} ){0,4}(?:logs?|output|stderr|stdout|traceback|root cause)\b|"
+    r"\broot cause (?:above|below|is in|was in|in the)\b|\b(?:see|as) (?:the )?(?:errors?|messages?|details) (?:above|below)\b|"
+    r"\berror from this or another\b|\banother (?:task|rank|process|worker|node|host|replica) (?:\w+ ){0,2}(?:died|failed|crashed|exited|aborted|was)\b|"
+    r"\b(?:child|sub|worker|server|engine|remote) ?(?:process(?:es)?|proc\(s\)|core)? (?:has |have )?(?:died|exited|crashed|failed) unexpectedly\b",
+    re.IGNORECASE,
+)
+"""Sentences that send the reader to another process's words, or to another place of the log."""
+
+
+def points_elsewhere(text: str) -> bool:
+    """Whether a message says itself that its cause is told by another process or at another place."""
+    return bool(_ELSEWHERE.search(text[:1000]))
+
+
 CODE_ONLY = frozenset(
     "TypeError AttributeError NameError UnboundLocalError IndexError ZeroDivisionError AssertionError RecursionError "
     "SyntaxError ImportError".split()

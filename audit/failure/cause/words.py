@@ -8,7 +8,7 @@ import re
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.scene import StepView
-from audit.failure.cause.wording import speaks_of_data, speaks_of_surroundings
+from audit.failure.cause.wording import points_elsewhere, speaks_of_data, speaks_of_surroundings
 from audit.failure.model import Kind, Line
 from audit.failure.structure.progress import metric_line
 
@@ -62,13 +62,14 @@ def find(view: StepView) -> list[Candidate]:
 
 def _said(view: StepView, line: Line) -> "re.Match[str] | None":
     if (
-        line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.TEST_ID, Kind.TRACEBACK}
+        line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.TEST, Kind.TEST_ID, Kind.TRACEBACK}
         or line is view.step.end
         or line.text.startswith("##[")
     ):
         return None
     found = _ERROR.match(line.text[:600])
-    return None if found is None or _BOILERPLATE.search(line.text) else found
+    told = found is not None and not _BOILERPLATE.search(line.text) and not points_elsewhere(line.text)
+    return found if told else None
 
 
 def _category(text: str) -> Category | None:
