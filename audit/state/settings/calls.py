@@ -1,0 +1,182 @@
+"""Settings that the keywords and arguments of library calls state."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from audit.documents.state import Value
+from audit.facts.python.model import Call
+from audit.state.names import concept, plain
+from audit.state.settings.expressions import Unknown, value_of
+from audit.state.settings.key import Found
+
+_OPTIMIZER = re.compile(
+    r"(?:torch\.optim\.(?!lr_scheduler)\w+|(?:tensorflow\.)?(?:keras\.)(?:optimizers\.)(?:legacy\.)?[A-Z]\w*|tensorflow\.train\.\w*Optimizer|optax\.(?:adamw?|sgd|lion|rmsprop|adafactor|lamb|lars|adagrad|radam|nadamw?|novograd|adabelief)"
+    r"|(?:bitsandbytes\.optim|torch_optimizer|transformers|transformers\.optimization|apex\.optimizers|deepspeed\.ops\.\w+|timm\.optim|lion_pytorch|prodigyopt|optimizers?)\.(?:\w*(?:Adam|SGD|Lion|Lamb|LAMB|LARS|Adafactor|Prodigy|RMSprop)\w*))"
+)
+_SCHEDULE = re.compile(
+    r"(?:torch\.optim\.lr_scheduler\.[A-Z]\w+|(?:transformers\.(?:\w+\.)?|diffusers\.(?:\w+\.)?)get_\w*schedule\w*|optax\.(?:\w+_schedule|schedules\.\w+)|timm\.scheduler\.\w+|(?:tensorflow\.)?keras\.optimizers\.schedules\.\w+)"
+)
+_SEEDS = frozenset(
+    "manual_seed manual_seed_all seed set_seed seed_everything seed_all set_random_seed random_seed PRNGKey default_rng RandomState enable_full_determinism set_global_seed set_global_seeds setup_seed fix_seed set_all_seeds".split()
+)
+_DETERMINISM = frozenset("use_deterministic_algorithms enable_op_determinism set_deterministic set_deterministic_debug_mode".split())
+# Calls whose keywords are words of their own: what a parser's option is called, what a logger writes.
+_NOT_SETTINGS = frozenset(
+    """
+    add_argument ArgumentParser field Field option Option print log info debug warning join format dict getattr setattr hasattr get pop update run Popen check_call check_output system dumps dump
+    loads save savez save_pretrained save_file push_to_hub SummaryWriter TensorBoardLogger WandbLogger CSVLogger MLFlowLogger basicConfig getLogger read_csv Path open add_parser Console Table
+    ModelCheckpoint Live create_repo upload_file upload_folder init set_defaults plot scatter RotatingFileHandler FileHandler torch_load load_state_dict warn urlopen urlretrieve register argument Argument
+    """.split()
+)
+
+
+class _Class(msgspec.Struct, frozen=True):
+    """What keywords of a family of calls are: `concept` for a name that is not known by itself, "" to leave it out; `own`: names that mean something else here."""
+
+    name: re.Pattern[str]
+    concept: str
+    own: Mapping[str, str] = {}
+
+
+_CLASSES = (
+    _Class(re.compile(r"(?:\w*LoraConfig|LoHaConfig|AdaLoraConfig|IA3Config|PrefixTuningConfig|PromptTuningConfig)"), "training.params.lora", {"bias": "training.params.lora", "task_type": "training.params.lora"}),
+    _Class(re.compile(r"(?:BitsAndBytesConfig|GPTQConfig|AwqConfig|QuantoConfig|HqqConfig|TorchAoConfig)"), "models.primary.quantization"),
+    _Class(
+        re.compile(r"(?:SamplingParams|GenerationConfig|GenerateConfig|generate|agenerate)"), "",
+        {"n": "generation.n", "seed": "generation.seed", "num_samples": "generation.n", "max_length": "generation.max_tokens", "max_len": "generation.max_tokens", "num_return_sequences": "generation.n", "length_penalty": "generation.params.search"},
+    ),
+    _Class(re.compile(r"(?:LLM|AsyncLLMEngine|EngineArgs|AsyncEngineArgs|Engine)"), "inference.params", {"dtype": "inference.dtype", "quantization": "inference.quantization", "seed": "inference.seed"}),
+    _Class(re.compile(r"(?:\w*TrainingArguments|SFTConfig|DPOConfig|GRPOConfig|PPOConfig|KTOConfig|ORPOConfig|RewardConfig|CPOConfig|RLOOConfig|OnlineDPOConfig|GKDConfig)"), "training.params"),
+    _Class(re.compile(r"\w*DataLoader"), "", {"shuffle": "datasets.train.sampling.strategy"}),
+    _Class(re.compile(r"(?:autocast|MixedPrecision|MixedPrecisionPolicy|GradScaler)"), "", {"dtype": "training.precision", "enabled": "training.precision", "param_dtype": "training.precision", "reduce_dtype": "training.precision", "buffer_dtype": "training.precision"}),
+    _Class(re.compile(r"(?:create|acreate|completion|acompletion|invoke|ainvoke|create_completion|chat_completion|generate_content|ChatOpenAI|AzureChatOpenAI|ChatAnthropic|OpenAI)"), "", {"n": "generation.n", "seed": "generation.seed"}),
+    _Class(re.compile(r"(?:PrivacyEngine|make_private|make_private_with_epsilon)"), "privacy.mechanism", {"max_grad_norm": "privacy.mechanism", "epochs": "privacy.mechanism", "sample_rate": "privacy.mechanism"}),
+    _Class(re.compile(r"(?:FullyShardedDataParallel|FSDP|DistributedDataParallel|DDP|fully_shard)"), ""),
+    _Class(re.compile(r"(?:Trainer|Fabric|Accelerator)"), ""),
+)  # fmt: skip
+
+
+def call_settings(call: Call, scope: str) -> Iterator[Found]:
+    """The settings that one call states."""
+    last = call.name.rpartition(".")[2]
+    if last in _NOT_SETTINGS or last.startswith("DEFINE_") or call.within == "test":
+        return
+    if last in _SEEDS:
+        yield from _seed(call, last, scope)
+    elif last in _DETERMINISM:
+        yield _found("execution.determinism", scope, f"{last}()", (call.args or ("True",))[0], call)
+    elif last == "set_float32_matmul_precision" and call.args:
+        yield _found("training.precision", scope, f"{last}()", call.args[0], call)
+    elif _OPTIMIZER.fullmatch(call.name):
+        yield from _chosen(call, last, scope, "training.optimizer", "optimizer", "training.learning_rate")
+    elif _SCHEDULE.fullmatch(call.name):
+        yield from _chosen(call, last, scope, "training.scheduler", "scheduler", "")
+    else:
+        yield from _identities(call, last, scope)
+        yield from _keywords(call, last, scope, last)
+
+
+def _seed(call: Call, last: str, scope: str) -> Iterator[Found]:
+    """A call that seeds: its seed where that is a literal, else that there is one."""
+    if call.name.startswith(("self.", "?.")) or call.within in ("iter",):
+        return
+    words = [call.kwargs[word] for word in ("seed", "a", "x") if word in call.kwargs]
+    given = (call.args or tuple(words) or ("",))[0]
+    if last in ("seed", "RandomState", "default_rng", "random_seed") and not given and call.within != "expr":
+        return
+    where = "" if call.name.startswith("?") else ".".join(call.name.split(".")[-3:])
+    if last == "seed" and call.name.rpartition(".")[0].rpartition(".")[2] not in ("random", "numpy", "np", "torch", "env", "cuda"):
+        return
+    if given:
+        yield _found("training.seed", scope, f"{where}()", given, call)
+
+
+def _chosen(call: Call, last: str, scope: str, what: str, word: str, first: str) -> Iterator[Found]:
+    """An optimizer or schedule: which one it is, and its keywords under the name that it is assigned to, so that another class is one change."""
+    held = call.within[7:] if call.within.startswith("assign:") else word
+    holder = held.rpartition(".")[2]
+    holder = holder if re.fullmatch(r"\w{1,60}", holder) and holder not in ("_", "opt") else word
+    yield Found(what, scope, holder, last, call.line, f"{last}(…)")
+    if first and len(call.args) > 1:
+        yield _found(first, scope, f"{holder}.lr", call.args[1], call)
+    elif first and call.name.startswith(("optax.", "keras.", "tensorflow.")) and call.args:
+        yield _found(first, scope, f"{holder}.lr", call.args[0], call)
+    for name, text in call.kwargs.items():
+        if name not in ("**", "params", "last_epoch", "verbose", "optimizer", "foreach", "fused", "name"):
+            kind = concept(name) or ("training.params.optimizer_args" if first else "training.params.lr_decay")
+            if kind != "recording":
+                yield _found(kind, scope, f"{holder}.{_same_word(name)}", text, call)
+
+
+def _same_word(name: str) -> str:
+    return "lr" if name in ("learning_rate", "lr") else name
+
+
+def _keywords(call: Call, last: str, scope: str, shown: str) -> Iterator[Found]:
+    """Keywords of any other call that bear the name of a setting, and all of those calls that only hold settings."""
+    family = next((known for known in _CLASSES if known.name.fullmatch(last)), None)
+    for name, text in call.kwargs.items():
+        if name == "**":
+            continue
+        kind = (family.own.get(name) if family else None) or concept(name)
+        if kind is None and family and family.concept:
+            kind = family.concept if family.concept.count(".") > 1 else f"{family.concept}.{plain(name)}"
+        if kind is None or kind == "recording":
+            continue
+        if family is None and _says_little(kind, name, text):
+            continue
+        yield _found(kind, scope, f"{shown}.{name}", text, call)
+
+
+_VAGUE = frozenset("model data dataset name task tokenizer loss device normalize kernel depth width degree split dtype transform transforms scale r template padding_side columns features input_size".split())
+
+
+def _says_little(kind: str, name: str, text: str) -> bool:
+    """Whether a keyword of a call that nobody knows says too little: an object that is handed on, a word with many meanings."""
+    return text[:1] not in "'\"-0123456789.[(TFN" and not text.startswith("torch.") and name in _VAGUE
+
+
+# Identities ------------------------------------------------------------------------------------------------------
+
+_TOKENIZER = re.compile(r"\w*(?:Tokenizer|Processor|FeatureExtractor)\w*")
+
+
+def _identities(call: Call, last: str, scope: str) -> Iterator[Found]:
+    """Models and datasets that a call takes by its first argument."""
+    if not call.args:
+        return
+    receiver = call.name.rpartition(".")[0].rpartition(".")[2]
+    first = call.args[0]
+    match last:
+        case "from_pretrained":
+            kind = "models.primary.tokenizer" if _TOKENIZER.fullmatch(receiver) else "models.primary.id"
+            yield _found(kind, scope, f"{receiver}.from_pretrained", first, call)
+        case "load_dataset" | "load_dataset_builder" if call.name.startswith(("datasets.", "nlp.", "load_dataset")):
+            yield _found("datasets.train.id", scope, f"{last}.path", first, call)
+            if len(call.args) > 1:
+                yield _found("datasets.train.subset", scope, f"{last}.name", call.args[1], call)
+        case "SentenceTransformer":
+            yield _found("models.embedding.id", scope, f"{last}.model", first, call)
+        case "CrossEncoder" | "LLM" | "WhisperModel":
+            yield _found("models.primary.id", scope, f"{last}.model", first, call)
+        case "snapshot_download" | "hf_hub_download":
+            yield _found("models.primary.id", scope, f"{last}.repo_id", first, call)
+        case "load_metric":
+            yield _found("evaluation.metrics", scope, f"{last}.path", first, call)
+        case "load" if call.name.startswith("evaluate."):
+            yield _found("evaluation.metrics", scope, "evaluate.load.path", first, call)
+        case "clip_grad_norm_" | "clip_grad_norm" | "clip_grad_value_" if len(call.args) > 1:
+            yield _found("training.gradient_clipping", scope, f"{last}.max_norm", call.args[1], call)
+        case "train_test_split" | "random_split" | "fetch_openml":
+            return
+
+
+def _found(kind: str, scope: str, key: str, text: str, call: Call) -> Found:
+    detail = f"{'.'.join(call.name.split('.')[-2:])}(…)"
+    try:
+        value: Value = value_of(text)
+    except Unknown:
+        return Found(kind, scope, key, text, call.line, detail, resolved=False)
+    return Found(kind, scope, key, value, call.line, detail)

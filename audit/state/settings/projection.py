@@ -1,0 +1,94 @@
+"""From the files of a snapshot to the state that they describe, without a manifest: one path for every setting that a file states."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from audit.documents.place import Place
+from audit.documents.state import Confidence, Leaf, Source, State
+from audit.facts.classify import is_docs_path, is_test_path, is_vendored_path
+from audit.facts.model import (
+    ConfigFacts,
+    ContainerFacts,
+    DependencyFacts,
+    DvcFacts,
+    FileFacts,
+    LockFacts,
+    NotebookFacts,
+    PythonFacts,
+    ScriptFacts,
+    VersionFacts,
+)
+from audit.state.settings.commands import command_settings, script_settings
+from audit.state.settings.configs import config_settings
+from audit.state.settings.environment import (
+    container_settings,
+    dependency_settings,
+    lock_settings,
+    version_settings,
+)
+from audit.state.settings.key import Found, Name
+from audit.state.settings.python import python_settings
+
+_TOOL = re.compile(
+    r"(?:^|/)(?:convert\w*|export\w*|demos?|visuali[sz]\w*|plot\w*|upload\w*|release\w*|setup|conftest|noxfile|versioneer|make_docs|update_docs|check_\w+|lint\w*)(?:\.py|\.sh|\.ipynb|/)|(?:^|/)\.[^/]+/|(?:^|/)ci/|(?:^|/)(?:webui|frontend|website)/",
+    re.I,
+)
+
+
+def counts(path: str) -> bool:
+    """Whether a file's settings are the experiment's: tests, documents, copies of others' code and tooling say nothing about it."""
+    return not (is_test_path(path) or is_docs_path(path) or is_vendored_path(path) or _TOOL.search(path))
+
+
+def settings_of(facts: Mapping[str, FileFacts]) -> State:
+    """The state that these files describe: every setting at a path of its own, sorted."""
+    leaves: dict[str, Leaf] = {}
+    for path, file in facts.items():
+        if file.body is not None and (counts(path) or isinstance(file.body, (DependencyFacts, LockFacts, VersionFacts, ContainerFacts))):
+            _add(leaves, path, found_in(path, file))
+    return State(dict(sorted(leaves.items())))
+
+
+def _add(leaves: dict[str, Leaf], file: str, found: Iterator[Found]) -> None:
+    seen: dict[str, int] = {}
+    for one in found:
+        path = Name(one.concept, file, one.scope, one.key).path
+        seen[path] = seen.get(path, 0) + 1
+        if seen[path] > 1:
+            path = f"{path}#{seen[path]}"
+        confidence = Confidence.OBSERVED if one.resolved else Confidence.UNRESOLVED
+        leaves[path] = Leaf(one.value, Source.CODE, confidence, one.detail, Place(file, one.line or None))
+
+
+def found_in(path: str, file: FileFacts) -> Iterator[Found]:
+    """The settings of one file."""
+    match file.body:
+        case PythonFacts() as code:
+            yield from python_settings(path, code)
+        case NotebookFacts() as notebook:
+            yield from python_settings(path, notebook.code)
+            for command in notebook.commands:
+                yield from command_settings(command)
+        case ConfigFacts() as config:
+            yield from config_settings(path, config)
+        case ScriptFacts() as script:
+            yield from script_settings(script)
+        case DependencyFacts() as dependencies if not _aside(path):
+            yield from dependency_settings(path, dependencies)
+        case LockFacts() as lock if not _aside(path):
+            yield from lock_settings(lock)
+        case VersionFacts() as version:
+            yield from version_settings(version)
+        case ContainerFacts() as container if not _aside(path):
+            yield from container_settings(container)
+        case DvcFacts() as dvc:
+            for output, checksum, line in dvc.outputs:
+                yield Found("datasets.files.digest", "", output, checksum, line, f"checksum of {output}")
+            for command in dvc.commands:
+                yield from command_settings(command)
+        case _:
+            return
+
+
+def _aside(path: str) -> bool:
+    return is_test_path(path) or is_vendored_path(path) or is_docs_path(path) or "/." in "/" + path
