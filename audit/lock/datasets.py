@@ -5,12 +5,14 @@ import re
 from collections.abc import Sequence
 
 from audit.documents.lock import LockSource, Path
+from audit.documents.state import Value
 from audit.lock.files import digest_of, exists
 from audit.lock.found import Answers, Found, Surroundings, exact, offline, unavailable, unresolved
 from audit.net.hub import Hub, HubFile, Repo, RepoType, UnavailableError
 
 _DATA = re.compile(
-    r"(?i)\.(?:parquet|arrow|jsonl?|csv|tsv|txt|zst|gz|zip|tar|xz|bz2|npy|npz|h5|hdf5|tfrecord|mds|bin|feather|sqlite|db|wav|flac|mp3|jpe?g|png|mp4)$"
+    r"(?i)\.(?:parquet|arrow|jsonl?|csv|tsv|txt|zst|gz|zip|tar|xz|bz2|npy|npz|h5|hdf5|tfrecord|mds|bin|feather|sqlite|db"
+    r"|wav|flac|mp3|jpe?g|png|mp4)$"
 )
 _NO_DATA = re.compile(
     r"(?i)(?:^|/)(?:readme|license|licence|citation|dataset_infos|dataset_dict|requirements|\.git)[^/]*$"
@@ -21,8 +23,14 @@ _CONVERTED = "refs/convert/parquet"
 
 def resolve(around: Surroundings, path: Path) -> Answers:
     """All that is known of the dataset declared at `path` ("datasets", role)."""
-    if place := around.text(*path, "path"):
-        return {(*path, "sha256"): digest_of(around.root, place, whole=around.hash_large)}
+    if places := _paths(around.said(*path, "path")):
+        one = len(places) == 1
+        return {
+            (*path, "sha256", *(() if one else (place,))): digest_of(
+                around.root, place, whole=around.hash_large
+            )
+            for place in places
+        }
     name = around.text(*path, "id")
     if not name:
         return {}
@@ -47,12 +55,16 @@ def resolve(around: Surroundings, path: Path) -> Answers:
     }
 
 
+def _paths(value: Value) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, tuple) else (str(value),) if value else ()
+
+
 def _fingerprint(around: Surroundings, hub: Hub, repo: Repo, path: Path, asked: str) -> Found:
     """A digest of the data alone: a new README is a new commit and the same data."""
     try:
         data = [file for file in hub.tree(RepoType.DATASET, repo.id, repo.commit) if _is_data(file.path)]
         if data:
-            return _of(data, "data files of the repository", asked)
+            return _of(data, "of the repository", asked)
         return _converted(around, hub, repo, path, asked)
     except UnavailableError as error:
         return unavailable(error, asked)
@@ -94,5 +106,5 @@ def _of(files: Sequence[HubFile], what: str, asked: str) -> Found:
     for file in files:
         digest.update(f"{file.path}\0{file.size}\0{file.digest}\n".encode("utf-8", "surrogateescape"))
     size = sum(file.size for file in files)
-    note = f"{len(files)} {what}, {size} bytes"
+    note = f"{len(files)} data file{'s' if len(files) > 1 else ''} {what}, {size} bytes"
     return exact(f"sha256:{digest.hexdigest()}", LockSource.HUB_API, note, asked)

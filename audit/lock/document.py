@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from audit.documents.errors import DocumentError
 from audit.documents.lock import LOCK_PATH, SCHEMA_VERSION, SECTIONS, Lock, LockedManifest, Path, Resolved
 from audit.documents.state import Confidence
 from audit.facts.yaml_nodes import YamlError, compose, line_of
@@ -24,15 +25,6 @@ _ADVICE = "`ml-audit lock` writes it anew."
 _TITLE = (
     "# Written by `ml-audit lock`. Commit it, review its changes like code, and let the command make them.\n"
 )
-
-
-class LockError(Exception):
-    """The file is no lock. `message` names file, line and mistake; `advice`: what to do."""
-
-    def __init__(self, message: str, advice: str = _ADVICE) -> None:
-        super().__init__(message)
-        self.message = message
-        self.advice = advice
 
 
 # Writing -----------------------------------------------------------------------------------------------------------
@@ -100,23 +92,23 @@ def _dumper() -> Any:
 
 
 def read_lock(data: bytes, name: str = LOCK_PATH) -> Lock:
-    """The lock in `data`. Raises LockError with file and line: beyond the bounds, of another version, edited by hand, damaged by a merge."""
+    """The lock in `data`. Raises DocumentError with file and line: beyond the bounds, of another version, edited by hand, damaged by a merge."""
     fail = partial(_fail, name)
     if len(data) > MAX_BYTES:
-        raise LockError(f"{name} is larger than {MAX_BYTES // 2**20} MiB.")
+        raise DocumentError(f"{name} is larger than {MAX_BYTES // 2**20} MiB.", _ADVICE)
     if conflict := re.search(rb"^(?:<{7}|>{7}) ", data, re.MULTILINE):
         line = data[: conflict.start()].count(b"\n") + 1
-        raise LockError(
+        raise DocumentError(
             f"{name}:{line}: a merge was not finished here.", "Take either side, then run `ml-audit lock`."
         )
     try:
         documents = compose(data.decode("utf-8"))
     except UnicodeDecodeError:
-        raise LockError(f"{name} is not UTF-8.") from None
+        raise DocumentError(f"{name} is not UTF-8.", _ADVICE) from None
     except YamlError as error:
-        raise LockError(f"{name}:{error.line or 1}: {error}.") from None
+        raise DocumentError(f"{name}:{error.line or 1}: {error}.", _ADVICE) from None
     if len(documents) != 1 or not isinstance(documents[0], yaml.MappingNode):
-        raise LockError(f"{name}:1: one YAML mapping is expected.")
+        raise DocumentError(f"{name}:1: one YAML mapping is expected.", _ADVICE)
     head, sections = _parts(documents[0], fail)
     version, tool, manifest = (head.get(key) for key in _HEAD[:3])
     if version is None or version.value != str(SCHEMA_VERSION):
@@ -141,7 +133,7 @@ def read_lock(data: bytes, name: str = LOCK_PATH) -> Lock:
 
 
 def _fail(name: str, node: yaml.Node, message: str) -> None:
-    raise LockError(f"{name}:{line_of(node)}: {message}.")
+    raise DocumentError(f"{name}:{line_of(node)}: {message}.", _ADVICE)
 
 
 def _parts(root: yaml.MappingNode, fail: Any) -> tuple[dict[str, Any], list[tuple[str, yaml.Node]]]:

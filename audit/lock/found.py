@@ -75,7 +75,7 @@ def unavailable(error: UnavailableError, asked: str) -> Found:
 
 def offline(asked: str) -> Found:
     """What was not asked for, because no network may be used."""
-    return Found(None, LockSource.OFFLINE, Confidence.UNRESOLVED, f"{asked}: not asked, offline.", asked)
+    return Found(None, LockSource.OFFLINE, Confidence.UNRESOLVED, "not asked, offline", asked)
 
 
 def exact(value: Value, source: LockSource, note: str = "", asked: str = "") -> Found:

@@ -126,7 +126,7 @@ def _adapter(around: Surroundings, path: Path) -> Answers:
     name = around.text(*path, "adapter")
     if not name:
         return {}
-    at = (*path, "adapter_revision")
+    at, config = (*path, "adapter_revision"), (*path, "adapter_config")
     if exists(around.root, name.removeprefix("./")):
         return {
             (*path, "adapter_sha256"): digest_of(
@@ -136,13 +136,15 @@ def _adapter(around: Surroundings, path: Path) -> Answers:
     revision = around.text(*at) or "main"
     asked = f"{name}@{revision}"
     if around.hub is None:
-        return {at: offline(asked)}
+        return dict.fromkeys((at, config), offline(asked))
     try:
         repo = around.hub.repo(RepoType.MODEL, name, revision)
     except UnavailableError as error:
-        return {at: unavailable(error, asked)}
-    config = _config(around.hub, repo, "adapter_config.json", asked)
-    return {at: _commit(repo, name, revision), (*path, "adapter_config"): config}
+        return dict.fromkeys((at, config), unavailable(error, asked))
+    return {
+        at: _commit(repo, name, revision),
+        config: _config(around.hub, repo, "adapter_config.json", asked),
+    }
 
 
 def _local(around: Surroundings, path: Path, place: str) -> Answers:
