@@ -24,7 +24,7 @@ _KINDS = ", ".join(
     )
 )
 _REFERENCE = re.compile(
-    r"(?:(?P<host>[a-zA-Z0-9.-]+(?::\d{1,5})?)/)?(?P<name>[a-z0-9]+(?:[._/-]+[a-z0-9]+)*)(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
+    r"(?:(?P<host>[a-zA-Z0-9][a-zA-Z0-9.-]*(?::\d{1,5})?)/)?(?P<name>[a-z0-9]+(?:[._/-]+[a-z0-9]+)*)(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
 )
 _CHALLENGE = re.compile(r'(\w+)="([^"]{0,2000})"')
 
