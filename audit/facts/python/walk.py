@@ -7,6 +7,7 @@ the stack.
 
 import ast
 import builtins
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -31,6 +32,8 @@ from audit.facts.python.vocabulary import (
 )
 
 MAX_RECORDS = 20_000
+MAX_PROMPT = 4_000
+"""Characters kept of a text that is named as a prompt: it is part of the experiment as it stands."""
 # `sorted(list(x))` sorts `x`, `len(list(x))` counts it: what stands between says nothing about how `x` is used.
 _WRAPPERS = frozenset({"list", "tuple"})
 _ORDER_BLIND = frozenset(
@@ -365,10 +368,19 @@ class Walk:
         limit = self.worth(target, value, scope)
         if not limit or len(self.assigns) >= MAX_RECORDS:
             return
+        if type(value) is ast.Dict and _is_prompt(target):
+            self.keep_prompts(target.id, value, scope)  # type: ignore[attr-defined]
         name = render(target, self.aliases, 100)
         self.assigns.append(
             Assign(name, render(value, self.aliases, limit), line, scope, annotation, self.conditions(test))
         )
+
+    def keep_prompts(self, name: str, table: ast.Dict, scope: int) -> None:
+        """A dictionary of prompts leaves a record for each, whole: the dictionary's own text is cut."""
+        for key, value in list(zip(table.keys, table.values, strict=True))[:20]:
+            if type(key) is ast.Constant and type(key.value) is str and type(value) is ast.Constant:
+                text = render(value, self.aliases, MAX_PROMPT)
+                self.assigns.append(Assign(f"{name}[{key.value[:60]!r}]", text, value.lineno, scope))
 
     def worth(self, target: ast.expr, value: ast.expr, scope: int) -> int:
         """How many characters of the value to keep; 0 for an assignment that says nothing."""
@@ -391,6 +403,8 @@ class Walk:
                 else 0
             )
         if made is ast.Constant:
+            if type(value.value) is str and len(value.value) > 150 and _is_prompt(target):  # type: ignore[attr-defined]
+                return MAX_PROMPT
             return 160 if value.value is not None or self.scopes[scope].kind != "function" else 0  # type: ignore[attr-defined]
         if made is ast.Subscript:
             key = value.slice  # type: ignore[attr-defined]
@@ -399,6 +413,8 @@ class Walk:
                 if type(key) is ast.Constant and type(key.value) is str and key.value in CHECKPOINT_KEYS
                 else 0
             )
+        if made is ast.JoinedStr:
+            return MAX_PROMPT if _is_prompt(target) else 0
         if made is ast.Dict:
             return 800 if any(type(key) is ast.Constant for key in value.keys) else 0  # type: ignore[attr-defined]
         if made in (ast.List, ast.Tuple, ast.Set):
@@ -634,6 +650,14 @@ _HANDED_ON = ("arg", "kwarg", "decorator", "assign", "item", "return")
 # Values of which an assignment to a plain name says nothing by itself; a call leaves its own record.
 _SILENT = frozenset({ast.Call, ast.Name, ast.Attribute, ast.Compare, ast.BoolOp, ast.ListComp})
 _OWN = frozenset({"self", "cls", "super()", "?"})
+
+
+_PROMPT = re.compile(r"(?i)prompt|template|instruction|system_message|few_?shot")
+
+
+def _is_prompt(target: ast.expr) -> bool:
+    """Whether a variable is named as one that holds what a model is told."""
+    return type(target) is ast.Name and _PROMPT.search(target.id) is not None
 
 
 def _says_nothing(target: ast.expr) -> bool:
