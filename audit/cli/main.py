@@ -26,6 +26,7 @@ COMMANDS = {
         "audit.cli.lock_command:lock_command",
         "Resolve what the manifest declares to exact identities.",
     ),
+    "diff": ("audit.cli.diff_command:diff_command", "Say what changed in the experiment between two states."),
     "rules": ("audit.cli.rules_command:rules_command", "List the rules, or explain one."),
     "profiles": (
         "audit.cli.profiles_command:profiles_command",

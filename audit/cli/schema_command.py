@@ -2,13 +2,13 @@
 
 import click
 
-NAMES = ("audit-report", "verdict", "config")
+NAMES = ("audit-report", "verdict", "drift", "config")
 
 
 @click.command("schema", epilog="\b\nExamples:\n  ml-audit schema audit-report > audit-report.schema.json\n")
 @click.argument("name", type=click.Choice(NAMES))
 def schema_command(name: str) -> None:
-    """Print the JSON schema of a document: the audit report, the failure verdict, or the configuration `.ml-audit/config.yaml`."""
+    """Print the JSON schema of a document: the audit report, the failure verdict, the drift, or the configuration `.ml-audit/config.yaml`."""
     from audit.cli.output import write_stdout
 
     write_stdout(schema_text(name))
@@ -18,7 +18,7 @@ def schema_text(name: str) -> str:
     """The schema as indented JSON (draft 2020-12) with a newline at its end."""
     import json
 
-    schema = {"audit-report": _report, "verdict": _verdict, "config": _config}[name]()
+    schema = {"audit-report": _report, "verdict": _verdict, "drift": _drift, "config": _config}[name]()
     return json.dumps(schema, indent=2) + "\n"
 
 
@@ -44,6 +44,18 @@ def _verdict() -> dict[str, object]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "ml-audit verdict, schema version 1",
         **msgspec.json.schema(Verdict),
+    }
+
+
+def _drift() -> dict[str, object]:
+    import msgspec
+
+    from audit.documents.drift import Drift
+
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ml-audit drift, schema version 1",
+        **msgspec.json.schema(Drift),
     }
 
 

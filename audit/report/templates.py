@@ -105,6 +105,7 @@ MARKDOWN_FILTERS: Mapping[str, Callable[..., str]] = {
     "prose": sanitize.markdown_prose,
     "link": sanitize.markdown_link,
     "code_link": sanitize.markdown_code_link,
+    "fence": sanitize.markdown_block,
 }
 """The functions of the sanitizer that Markdown templates may call."""
 

@@ -30,7 +30,9 @@ def drift(
         *_one_sided(matched.removed, a, b, ChangeKind.REMOVED, profiles),
         *_one_sided(matched.added, b, a, ChangeKind.ADDED, profiles),
     ]
-    ordered = tuple(sorted(changes, key=lambda change: (-change.severity.rank, change.setting, change.kind.value)))
+    ordered = tuple(
+        sorted(changes, key=lambda change: (-change.severity.rank, change.setting, change.kind.value))
+    )
     return Drift(
         schema_version=SCHEMA_VERSION,
         tool=Tool("ml-audit", package.__version__),

@@ -142,7 +142,9 @@ class _Matching:
                 kept += self._followed(pair, pair.after, self.removed, self.a, forward=False)
         self.changed = kept
 
-    def _followed(self, pair: Pair, literal: Item, loose: dict[str, Item], state: State, *, forward: bool) -> list[Pair]:
+    def _followed(
+        self, pair: Pair, literal: Item, loose: dict[str, Item], state: State, *, forward: bool
+    ) -> list[Pair]:
         """What became of a literal: nothing where the variable's origin has its value, a change where that has another."""
         concept, file = literal.name.concept, literal.name.file
         candidates = [item for item in loose.values() if item.name.concept == concept and item.resolved]
@@ -152,7 +154,11 @@ class _Matching:
             del loose[equal.path]
             self.same += 1
             return []
-        others = [Item(path, parsed(path), leaf) for path, leaf in state.leaves.items() if parsed(path).concept == concept]
+        others = [
+            Item(path, parsed(path), leaf)
+            for path, leaf in state.leaves.items()
+            if parsed(path).concept == concept
+        ]
         if any(other.resolved and agree(literal, other) for other in others):
             self.same += 1
             return []
@@ -172,7 +178,9 @@ class _Matching:
         """Another name for the same thing with the same value: `lr` and `learning_rate`, or a word nobody knows for a telling value."""
         for old, new in self._pairs(self._file_and_concept, agree):
             self._settle(old, new)
-        for old, new in self._pairs(self._file_and_scope, lambda a, b: agree(a, b) and _telling(a.leaf), alone=False):
+        for old, new in self._pairs(
+            self._file_and_scope, lambda a, b: agree(a, b) and _telling(a.leaf), alone=False
+        ):
             if old.name.concept.startswith("custom.") or new.name.concept.startswith("custom."):
                 self._settle(old, new)
 
@@ -182,7 +190,9 @@ class _Matching:
         del self.removed[old.path], self.added[new.path]
         self.same += 1
 
-    def _pairs(self, key: Key, fits: Callable[[Item, Item], bool], *, alone: bool = False) -> Iterable[tuple[Item, Item]]:
+    def _pairs(
+        self, key: Key, fits: Callable[[Item, Item], bool], *, alone: bool = False
+    ) -> Iterable[tuple[Item, Item]]:
         """Removed and added settings with equal keys that fit each other; `alone`: only where each is the only one with its key."""
         news: dict[Hashable, list[Item]] = defaultdict(list)
         olds: dict[Hashable, list[Item]] = defaultdict(list)

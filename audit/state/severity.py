@@ -13,7 +13,13 @@ from audit.documents.drift import ChangeKind, DriftSeverity
 from audit.documents.state import Leaf, Value
 from audit.state.values import normal
 
-_ORDER = (DriftSeverity.NONE, DriftSeverity.LOW, DriftSeverity.MEDIUM, DriftSeverity.MEDIUM_HIGH, DriftSeverity.HIGH)
+_ORDER = (
+    DriftSeverity.NONE,
+    DriftSeverity.LOW,
+    DriftSeverity.MEDIUM,
+    DriftSeverity.MEDIUM_HIGH,
+    DriftSeverity.HIGH,
+)
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,7 +56,11 @@ def entry_for(concept: str, profiles: tuple[str, ...] = ()) -> Entry:
     """The entry of the table that decides about a setting's path."""
     own = [entry for name in profiles for entry in table().profiles.get(name, ())]
     path = _without_stage(concept)
-    return next(entry for entry in (*own, *table().changes) if any(_pattern(glob).fullmatch(path) for glob in entry.match))
+    return next(
+        entry
+        for entry in (*own, *table().changes)
+        if any(_pattern(glob).fullmatch(path) for glob in entry.match)
+    )
 
 
 def _without_stage(concept: str) -> str:
@@ -69,7 +79,12 @@ def judged(
     if severity is DriftSeverity.NONE or leaf is None:
         return severity, why
     if kind is ChangeKind.CHANGED:
-        if entry.versions and before is not None and after is not None and not _weighty(before.value, after.value):
+        if (
+            entry.versions
+            and before is not None
+            and after is not None
+            and not _weighty(before.value, after.value)
+        ):
             return _lower(severity), why
         return severity, why
     if _is_off(leaf.value):
@@ -87,7 +102,7 @@ def _lower(severity: DriftSeverity) -> DriftSeverity:
 
 def _is_off(value: Value) -> bool:
     plain = normal(value)
-    return plain is None or plain is False or plain in ("", "none", (), 0) and plain is not True
+    return plain is None or plain is False or (plain in ("", "none", (), 0) and plain is not True)
 
 
 _EXACT = re.compile(r"(?:===?)?v?(\d[\w.+!-]{0,60})")

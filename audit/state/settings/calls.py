@@ -21,7 +21,9 @@ _SCHEDULE = re.compile(
 _SEEDS = frozenset(
     "manual_seed manual_seed_all seed set_seed seed_everything seed_all set_random_seed random_seed PRNGKey default_rng RandomState enable_full_determinism set_global_seed set_global_seeds setup_seed fix_seed set_all_seeds".split()
 )
-_DETERMINISM = frozenset("use_deterministic_algorithms enable_op_determinism set_deterministic set_deterministic_debug_mode".split())
+_DETERMINISM = frozenset(
+    "use_deterministic_algorithms enable_op_determinism set_deterministic set_deterministic_debug_mode".split()
+)
 # Calls whose keywords are words of their own: what a parser's option is called, what a logger writes.
 _NOT_SETTINGS = frozenset(
     """
@@ -87,7 +89,14 @@ def _seed(call: Call, last: str, scope: str) -> Iterator[Found]:
     if last in ("seed", "RandomState", "default_rng", "random_seed") and not given and call.within != "expr":
         return
     where = "" if call.name.startswith("?") else ".".join(call.name.split(".")[-3:])
-    if last == "seed" and call.name.rpartition(".")[0].rpartition(".")[2] not in ("random", "numpy", "np", "torch", "env", "cuda"):
+    if last == "seed" and call.name.rpartition(".")[0].rpartition(".")[2] not in (
+        "random",
+        "numpy",
+        "np",
+        "torch",
+        "env",
+        "cuda",
+    ):
         return
     if given:
         yield _found("training.seed", scope, f"{where}()", given, call)
@@ -105,7 +114,9 @@ def _chosen(call: Call, last: str, scope: str, what: str, word: str, first: str)
         yield _found(first, scope, f"{holder}.lr", call.args[0], call)
     for name, text in call.kwargs.items():
         if name not in ("**", "params", "last_epoch", "verbose", "optimizer", "foreach", "fused", "name"):
-            kind = concept(name) or ("training.params.optimizer_args" if first else "training.params.lr_decay")
+            kind = concept(name) or (
+                "training.params.optimizer_args" if first else "training.params.lr_decay"
+            )
             if kind != "recording":
                 yield _found(kind, scope, f"{holder}.{_same_word(name)}", text, call)
 
@@ -130,7 +141,9 @@ def _keywords(call: Call, last: str, scope: str, shown: str) -> Iterator[Found]:
         yield _found(kind, scope, f"{shown}.{name}", text, call)
 
 
-_VAGUE = frozenset("model data dataset name task tokenizer loss device normalize kernel depth width degree split dtype transform transforms scale r template padding_side columns features input_size".split())
+_VAGUE = frozenset(
+    "model data dataset name task tokenizer loss device normalize kernel depth width degree split dtype transform transforms scale r template padding_side columns features input_size".split()
+)
 
 
 def _says_little(kind: str, name: str, text: str) -> bool:
@@ -153,7 +166,9 @@ def _identities(call: Call, last: str, scope: str) -> Iterator[Found]:
         case "from_pretrained":
             kind = "models.primary.tokenizer" if _TOKENIZER.fullmatch(receiver) else "models.primary.id"
             yield _found(kind, scope, f"{receiver}.from_pretrained", first, call)
-        case "load_dataset" | "load_dataset_builder" if call.name.startswith(("datasets.", "nlp.", "load_dataset")):
+        case "load_dataset" | "load_dataset_builder" if call.name.startswith(
+            ("datasets.", "nlp.", "load_dataset")
+        ):
             yield _found("datasets.train.id", scope, f"{last}.path", first, call)
             if len(call.args) > 1:
                 yield _found("datasets.train.subset", scope, f"{last}.name", call.args[1], call)

@@ -30,25 +30,44 @@ def script_settings(script: ScriptFacts) -> Iterator[Found]:
     for name, value, line in script.variables:
         # The facts expand variables into the commands that use them: what a flag says already is not said twice.
         known = concept(name)
-        if not known or known == "recording" or "$" in value or any(found.concept == known and same(found.value, value) for found in handed):
+        if (
+            not known
+            or known == "recording"
+            or "$" in value
+            or any(found.concept == known and same(found.value, value) for found in handed)
+        ):
             continue
         yield Found(known, "", name, value, line, f"variable {name}")
     for flag in script.directives:
         known = concept(flag.name)
         if known and known != "recording":
-            yield Found(known, "batch system", flag.name, flag.value or True, flag.line, f"directive {flag.name}")
+            yield Found(
+                known, "batch system", flag.name, flag.value or True, flag.line, f"directive {flag.name}"
+            )
 
 
 def command_settings(command: Command) -> Iterator[Found]:
     """Settings of one command: none unless it runs a Python program or a tool that trains or evaluates."""
     scope = command.target or command.program
-    runs = command.target.endswith(".py") or command.module or bool(command.launchers) or command.program in _PROGRAMS - {"python", "python3"}
+    runs = (
+        command.target.endswith(".py")
+        or command.module
+        or bool(command.launchers)
+        or command.program in _PROGRAMS - {"python", "python3"}
+    )
     if not runs:
         return
     for name, value in command.env:
         known = concept(name)
         if _ENVIRONMENT.fullmatch(name) or (known and known != "recording" and "$" not in value):
-            yield Found(known or "execution.environment." + plain(name), scope, name, value, command.line, f"environment variable {name} of {scope}")
+            yield Found(
+                known or "execution.environment." + plain(name),
+                scope,
+                name,
+                value,
+                command.line,
+                f"environment variable {name} of {scope}",
+            )
     for name, values, line in _flags(command.flags):
         if (found := _flag(name, values, line, scope)) is not None:
             yield found
@@ -74,7 +93,9 @@ def _flag(name: str, values: list[str], line: int, scope: str) -> Found | None:
     word = plain(name)
     if not re.fullmatch(r"[a-z_][\w.]{0,80}", word) or len(word) < 2:
         return None
-    known = concept(name) or ("execution.launcher." + word if word in _LAUNCHER_FLAGS else "custom." + word.rpartition(".")[2])
+    known = concept(name) or (
+        "execution.launcher." + word if word in _LAUNCHER_FLAGS else "custom." + word.rpartition(".")[2]
+    )
     value: Value = values[0] if len(values) == 1 else tuple(values)
     if any("$" in text for text in values):
         return None

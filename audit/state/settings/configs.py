@@ -20,10 +20,25 @@ _OTHER = re.compile(
     re.I,
 )
 _RUN_FOLDER = re.compile(
-    r"(?:^|/)(?:results?|outputs?|logs?|runs|wandb|mlruns|leaderboard|leaderboards|assets|static|locales?|i18n|\.[^/]+|node_modules|benchmark_results|baselines_results|fixtures|golden|snapshots)/", re.I
+    r"(?:^|/)(?:results?|outputs?|logs?|runs|wandb|mlruns|leaderboard|leaderboards|assets|static|locales?|i18n|\.[^/]+|node_modules|benchmark_results|baselines_results|fixtures|golden|snapshots)/",
+    re.I,
 )
 _INDEX = re.compile(r"\.(\d{1,6})(?=\.|$)")
-_NAMING = ("name", "_target_", "metric", "id", "path", "type", "function", "task", "class_path", "dataset", "key", "repo_id", "title")
+_NAMING = (
+    "name",
+    "_target_",
+    "metric",
+    "id",
+    "path",
+    "type",
+    "function",
+    "task",
+    "class_path",
+    "dataset",
+    "key",
+    "repo_id",
+    "title",
+)
 _CLUSTER = frozenset({"apiversion", "kind"})
 _LONGEST_LIST = 500
 
@@ -46,7 +61,7 @@ def _configures(file: str, config: ConfigFacts) -> bool:
     if config.format == "json" and all(s.key[:1].isdigit() for s in settings[:20]):
         return False  # a list of records is data
     top = {plain(s.key.partition(".")[0]) for s in settings[:50]}
-    if _CLUSTER <= top:
+    if top >= _CLUSTER:
         return False
     known = {found for s in settings[:400] if (found := concept(s.key)) and _is_telling(found, s.key)}
     if len(known) >= 2 or "gin" in config.format or "_target_" in config.tags:
@@ -57,7 +72,12 @@ def _configures(file: str, config: ConfigFacts) -> bool:
 def _is_telling(found: str, key: str) -> bool:
     """Whether a key is one that hardly anything but an experiment has."""
     last = plain(key).rpartition(".")[2]
-    return found.startswith(("training.", "generation.", "evaluation.", "privacy.", "models.", "datasets.", "inference.")) and last not in _COMMON
+    return (
+        found.startswith(
+            ("training.", "generation.", "evaluation.", "privacy.", "models.", "datasets.", "inference.")
+        )
+        and last not in _COMMON
+    )
 
 
 _COMMON = frozenset(
@@ -78,7 +98,12 @@ def _with_names(settings: tuple[Setting, ...]) -> Iterator[tuple[str, str, int]]
     counts: dict[tuple[str, str], int] = defaultdict(int)
     for setting in settings:
         parent, _, last = setting.key.rpartition(".")
-        if last in _NAMING and _INDEX.search(parent + ".") and parent.rpartition(".")[2].isdigit() and parent not in names:
+        if (
+            last in _NAMING
+            and _INDEX.search(parent + ".")
+            and parent.rpartition(".")[2].isdigit()
+            and parent not in names
+        ):
             holder = parent.rpartition(".")[0]
             label = f"[{last}={setting.value[:60]}]"
             counts[holder, label] += 1

@@ -35,7 +35,11 @@ def _declared(requirement: Requirement, aside: bool = False) -> Found:
     group = requirement.group
     value = requirement.specifier.replace(" ", "") or "any version"
     if requirement.url:
-        value = f"{requirement.url}" + (f"@{requirement.commit}" if requirement.commit and requirement.commit not in requirement.url else "")
+        value = f"{requirement.url}" + (
+            f"@{requirement.commit}"
+            if requirement.commit and requirement.commit not in requirement.url
+            else ""
+        )
     if "," in value and not requirement.url:
         value = ",".join(sorted(value.split(",")))
     development = aside or is_for_development(group)

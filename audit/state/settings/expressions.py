@@ -51,7 +51,7 @@ def entries_of(text: str) -> dict[str, Value]:
         if isinstance(part, ast.Dict):
             for key, value in zip(part.keys, part.values, strict=True):
                 if isinstance(key, ast.Constant):
-                    stack.append((f"{prefix}.{key.value}" if prefix else str(key.value), value))
+                    stack.append((f"{prefix}.{key.value!s}" if prefix else str(key.value), value))
         elif prefix:
             try:
                 found[prefix] = value_of(ast.unparse(part))
@@ -111,6 +111,10 @@ def _evaluated(node: ast.expr, depth: int) -> int | float:
             value = left**right
         case _:
             raise Unknown
-    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)) or abs(value) > 1e30:
+    if (
+        isinstance(value, complex)
+        or (isinstance(value, float) and not math.isfinite(value))
+        or abs(value) > 1e30
+    ):
         raise Unknown
     return value

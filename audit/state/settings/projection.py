@@ -44,7 +44,9 @@ def settings_of(facts: Mapping[str, FileFacts]) -> State:
     """The state that these files describe: every setting at a path of its own, sorted."""
     leaves: dict[str, Leaf] = {}
     for path, file in facts.items():
-        if file.body is not None and (counts(path) or isinstance(file.body, (DependencyFacts, LockFacts, VersionFacts, ContainerFacts))):
+        if file.body is not None and (
+            counts(path) or isinstance(file.body, (DependencyFacts, LockFacts, VersionFacts, ContainerFacts))
+        ):
             _add(leaves, path, found_in(path, file))
     return State(dict(sorted(leaves.items())))
 

@@ -18,9 +18,15 @@ _FRAMEWORKS = frozenset(
     ray tune opacus detectron2 mmcv mmdet ultralytics absl ml_collections hydra omegaconf wandb
     """.split()
 )
-_CONFIG_CLASS = re.compile(r"(?i)(?:conf(?:ig)?|args|arguments|params|hparams|hyperparams|hyperparameters|options|settings)$")
-_CONFIG_FILE = re.compile(r"(?i)(?:^|/)(?:conf|confs|config|configs|cfg|cfgs|experiments?|recipes|hparams)/|(?:^|/)[\w-]*(?:config|configs|hparams|hyperparameters|settings|defaults|params|options|args|arguments|constants)\.py$")
-_COUNTERS = frozenset("epoch batch loss data dataset model step steps i n opt prompt iteration task split stop metric metrics name device output out optimizer scheduler criterion transform system pretrained weights ".split())
+_CONFIG_CLASS = re.compile(
+    r"(?i)(?:conf(?:ig)?|args|arguments|params|hparams|hyperparams|hyperparameters|options|settings)$"
+)
+_CONFIG_FILE = re.compile(
+    r"(?i)(?:^|/)(?:conf|confs|config|configs|cfg|cfgs|experiments?|recipes|hparams)/|(?:^|/)[\w-]*(?:config|configs|hparams|hyperparameters|settings|defaults|params|options|args|arguments|constants)\.py$"
+)
+_COUNTERS = frozenset(
+    "epoch batch loss data dataset model step steps i n opt prompt iteration task split stop metric metrics name device output out optimizer scheduler criterion transform system pretrained weights ".split()
+)
 _FLAGS = re.compile(r"-{1,2}[A-Za-z][\w.\-]*")
 _FEW = 2
 
@@ -70,20 +76,30 @@ class _Reader:
                 yield from self._argparse(call)
             elif last.startswith("DEFINE_") and len(call.args) > 1:
                 yield from self._option(call.args[0].strip("'\""), call.args[1], call, "flag")
-            elif last in ("option", "Option") and call.args and call.name.partition(".")[0] in ("click", "typer", "rich_click"):
+            elif (
+                last in ("option", "Option")
+                and call.args
+                and call.name.partition(".")[0] in ("click", "typer", "rich_click")
+            ):
                 name = next((arg.strip("'\"") for arg in call.args if arg.strip("'\"").startswith("--")), "")
-                default = call.kwargs.get("default", "False" if call.kwargs.get("is_flag") == "True" else "None")
+                default = call.kwargs.get(
+                    "default", "False" if call.kwargs.get("is_flag") == "True" else "None"
+                )
                 yield from self._option(name.partition("/")[0], default, call, "option")
 
     def _argparse(self, call: Call) -> Options:
-        names = [arg.strip("'\"") for arg in call.args if arg[:1] in "'\"" and _FLAGS.fullmatch(arg.strip("'\""))]
+        names = [
+            arg.strip("'\"") for arg in call.args if arg[:1] in "'\"" and _FLAGS.fullmatch(arg.strip("'\""))
+        ]
         name = next((name for name in names if name.startswith("--")), names[-1] if names else "")
         if not name:
             return
         action = call.kwargs.get("action", "").strip("'\"")
         if action in ("help", "version"):
             return
-        default = call.kwargs.get("default") or {"store_true": "False", "store_false": "True"}.get(action, "None")
+        default = call.kwargs.get("default") or {"store_true": "False", "store_false": "True"}.get(
+            action, "None"
+        )
         yield from self._option(name, default, call, "option")
 
     def _option(self, name: str, default: str, call: Call, word: str) -> Options:
@@ -91,7 +107,14 @@ class _Reader:
         if not name or (known is None and not self.of_experiment):
             return
         kind = known or "custom." + re.sub(r"[^\w]", "_", plain(name))
-        found = made(kind, self.scope_name(call.scope), _shown(name), default, call.line, f"default of {word} {_shown(name)}")
+        found = made(
+            kind,
+            self.scope_name(call.scope),
+            _shown(name),
+            default,
+            call.line,
+            f"default of {word} {_shown(name)}",
+        )
         if found:
             yield found
 
@@ -106,7 +129,14 @@ class _Reader:
                     yield from self._parameter(known, index, scope, param)
 
     def _parameter(self, known: str, index: int, scope: Scope, param: Param) -> Options:
-        found = made(known, self.scope_name(index), param.name, param.default, param.line, f"default of {scope.name}({param.name}=)")
+        found = made(
+            known,
+            self.scope_name(index),
+            param.name,
+            param.default,
+            param.line,
+            f"default of {scope.name}({param.name}=)",
+        )
         if found and found.resolved:
             yield found
 
@@ -135,11 +165,13 @@ class _Reader:
             elif holder not in CONFIG_RECEIVERS:
                 return
             else:
-                known = known or (None if target.count(".") > 4 else "custom." + plain(target).rpartition(".")[2])
+                known = known or (
+                    None if target.count(".") > 4 else "custom." + plain(target).rpartition(".")[2]
+                )
         else:
             known = concept(target)
         whole = self._is_whole(assign, scope, holder)
-        if assign.value[:1] == "{" and not (holder == "self"):
+        if assign.value[:1] == "{" and holder != "self":
             yield from self._dictionary(assign, known)
             return
         if known is None and whole and _CONSTANT_NAME.fullmatch(target):
@@ -154,7 +186,9 @@ class _Reader:
         """Whether the place is one where settings stand and nothing else: a configuration class, a file of constants."""
         if scope.kind == "class":
             dataclass = any("dataclass" in decorator or "chex" in decorator for decorator in scope.decorators)
-            return bool(assign.annotation and dataclass and self._has_settings(assign.scope)) or bool(_CONFIG_CLASS.search(scope.name))
+            return bool(assign.annotation and dataclass and self._has_settings(assign.scope)) or bool(
+                _CONFIG_CLASS.search(scope.name)
+            )
         return scope.kind in ("module", "main") and not holder and bool(_CONFIG_FILE.search(self.file))
 
     def _has_settings(self, scope: int) -> bool:
@@ -169,7 +203,14 @@ class _Reader:
         for key, value in entries.items():
             kind = names[key] or "custom." + re.sub(r"[^\w]", "_", plain(key).rpartition(".")[2])
             if kind != "recording":
-                yield Found(kind, self.scope_name(assign.scope), f"{assign.target}.{key}", value, assign.line, f"{assign.target}[{key!r}]")
+                yield Found(
+                    kind,
+                    self.scope_name(assign.scope),
+                    f"{assign.target}.{key}",
+                    value,
+                    assign.line,
+                    f"{assign.target}[{key!r}]",
+                )
 
     def _item(self, assign: Assign) -> Options:
         """`os.environ['PYTHONHASHSEED'] = '0'`."""
@@ -185,7 +226,9 @@ class _Reader:
         match = _SWITCH.fullmatch(assign.target)
         if not match:
             return
-        kind = "training.precision" if match[1] in ("allow_tf32", "fp32_precision") else "execution.determinism"
+        kind = (
+            "training.precision" if match[1] in ("allow_tf32", "fp32_precision") else "execution.determinism"
+        )
         found = made(kind, "", assign.target, assign.value, assign.line, f"{assign.target} = …")
         if found:
             yield found
@@ -193,13 +236,27 @@ class _Reader:
 
 _CONSTANT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,60}")
 _ENVIRON = re.compile(r"os\.environ\[['\"](\w{1,60})['\"]\]")
-_SWITCH = re.compile(r"torch\.backends\.[\w.]{0,40}?\.?(benchmark|deterministic|enabled|allow_tf32|fp32_precision|allow_fp16_reduced_precision_reduction|allow_bf16_reduced_precision_reduction)")
+_SWITCH = re.compile(
+    r"torch\.backends\.[\w.]{0,40}?\.?(benchmark|deterministic|enabled|allow_tf32|fp32_precision|allow_fp16_reduced_precision_reduction|allow_bf16_reduced_precision_reduction)"
+)
 
 
 def _counts_here(target: str, value: str) -> bool:
     """Whether a plain assignment in code sets something: `epoch = 0` begins to count, `loss = 0` to add up."""
     name = plain(target).rpartition(".")[2]
-    return name not in _COUNTERS and value not in ("0", "0.0", "None", "''", "[]", "()", "{}", "False", "-1", "set()", "inf")
+    return name not in _COUNTERS and value not in (
+        "0",
+        "0.0",
+        "None",
+        "''",
+        "[]",
+        "()",
+        "{}",
+        "False",
+        "-1",
+        "set()",
+        "inf",
+    )
 
 
 def _shown(name: str) -> str:
