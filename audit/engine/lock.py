@@ -15,6 +15,7 @@ from audit.engine.assessment import Inquiry, assess
 from audit.engine.options import Effects
 from audit.facts.cache import FactCache, default_folder
 from audit.lock.document import read_lock
+from audit.lock.files import DiskFiles
 from audit.lock.found import Surroundings
 from audit.source.open import open_snapshot
 
@@ -94,14 +95,13 @@ def _surroundings(options: LockOptions, effects: Effects) -> Iterator[tuple[Surr
     environ = effects.environ
     around = Surroundings(
         declared=declared,
+        files=DiskFiles(str(options.folder), options.hash_large),
         root=str(options.folder),
         environ=environ,
-        hub=None,
         packages=packages,
         lockfiles=lockfiles,
         jobs=options.jobs or _JOBS,
         verify_api=options.verify_api and not options.offline,
-        hash_large=options.hash_large,
         machine=options.machine,
         step=effects.step,
     )
@@ -149,10 +149,9 @@ def _dependencies(
 
 def _read(folder: Path, name: str, limit: int) -> bytes | None:
     """The content of a file of the folder, one byte more than `limit` where it is larger; None where there is none. A link is not followed."""
-    from audit.lock.files import exists, read_small
-
-    content = read_small(str(folder), name, limit)
-    if content is None and exists(str(folder), name):
+    files = DiskFiles(str(folder), whole=False)
+    content = files.read_small(name, limit)
+    if content is None and files.holds(name):
         raise DocumentError(f"{name} is larger than {limit // 2**20} MiB, or no regular file.")
     return content
 

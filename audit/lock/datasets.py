@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from audit.documents.lock import LockSource, Path
 from audit.documents.state import Value
-from audit.lock.files import digest_of, exists
 from audit.lock.found import Answers, Found, Surroundings, exact, offline, unavailable, unresolved
 from audit.net.hub import Hub, HubFile, Repo, RepoType, UnavailableError
 
@@ -25,17 +24,12 @@ def resolve(around: Surroundings, path: Path) -> Answers:
     """All that is known of the dataset declared at `path` ("datasets", role)."""
     if places := _paths(around.said(*path, "path")):
         one = len(places) == 1
-        return {
-            (*path, "sha256", *(() if one else (place,))): digest_of(
-                around.root, place, whole=around.hash_large
-            )
-            for place in places
-        }
+        return {(*path, "sha256", *(() if one else (place,))): around.files.digest(place) for place in places}
     name = around.text(*path, "id")
     if not name:
         return {}
-    if exists(around.root, name.removeprefix("./")):
-        return {(*path, "sha256"): digest_of(around.root, name, whole=around.hash_large)}
+    if around.files.holds(name.removeprefix("./")):
+        return {(*path, "sha256"): around.files.digest(name)}
     revision = around.text(*path, "revision") or "main"
     asked = f"{name}@{revision}"
     wanted: list[Path] = [(*path, "revision"), (*path, "fingerprint")]

@@ -6,10 +6,13 @@ import re
 import stat
 from collections.abc import Iterator
 
+import msgspec
+
 from audit.documents.lock import LockSource
 from audit.documents.state import Confidence
 from audit.lock.found import Found, exact, unresolved
 from audit.source.confined import Confined, to_bytes, to_text, why_not
+from audit.source.snapshot import EntryKind, Snapshot
 
 LARGE = 100 * 2**20
 """Bytes from which a file is not read whole unless that is asked for."""
@@ -21,35 +24,76 @@ _POINTER = re.compile(
 )
 
 
-def digest_of(root: str, path: str, *, whole: bool) -> Found:
-    """The SHA-256 of a file, or of a folder's listing of files and digests. `whole`: files over LARGE are read to their end too.
+class DiskFiles(msgspec.Struct, frozen=True):
+    """The files below the folder `root`. `whole`: those over LARGE are read to their end too."""
 
-    An LFS pointer gives the digest of the content that it stands for.
-    """
-    path = path.removeprefix("./").rstrip("/")
-    if not _inside(path):
-        return unresolved(LockSource.FILESYSTEM, f"{path[:200]} does not lie in the repository.")
-    try:
-        with Confined(root) as tree:
-            state = tree.stat(to_bytes(path))
-            if stat.S_ISDIR(state.st_mode):
-                return _folder(tree, root, path, whole)
-            return _file(tree, path, whole)
-    except OSError as error:
-        reason = "is not there" if isinstance(error, FileNotFoundError) else why_not(error)
-        return unresolved(LockSource.FILESYSTEM, f"{path} {reason}.")
+    root: str
+    whole: bool = False
+
+    def holds(self, path: str) -> bool:
+        """Whether a path names a file or folder below the root."""
+        if not _inside(path):
+            return False
+        try:
+            with Confined(self.root) as tree:
+                mode = tree.stat(to_bytes(path)).st_mode
+        except OSError:
+            return False
+        return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+    def digest(self, path: str) -> Found:
+        """The SHA-256 of a file, or of a folder's listing of files and digests.
+
+        An LFS pointer gives the digest of the content that it stands for.
+        """
+        path = path.removeprefix("./").rstrip("/")
+        if not _inside(path):
+            return unresolved(LockSource.FILESYSTEM, f"{path[:200]} does not lie in the repository.")
+        try:
+            with Confined(self.root) as tree:
+                if stat.S_ISDIR(tree.stat(to_bytes(path)).st_mode):
+                    return _folder(tree, self.root, path, self.whole)
+                return _file(tree, path, self.whole)
+        except OSError as error:
+            reason = "is not there" if isinstance(error, FileNotFoundError) else why_not(error)
+            return unresolved(LockSource.FILESYSTEM, f"{path} {reason}.")
+
+    def read_small(self, path: str, limit: int) -> bytes | None:
+        """The content of a file of at most `limit` bytes; None where there is none such."""
+        try:
+            with Confined(self.root) as tree, os.fdopen(tree.open(to_bytes(path)), "rb") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    return None
+                content = file.read(limit + 1)
+        except OSError:
+            return None
+        return content if len(content) <= limit else None
 
 
-def exists(root: str, path: str) -> bool:
-    """Whether a path names a file or folder below the root."""
-    if not _inside(path):
-        return False
-    try:
-        with Confined(root) as tree:
-            mode = tree.stat(to_bytes(path)).st_mode
-    except OSError:
-        return False
-    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+class SnapshotFiles:
+    """The files of a snapshot. What it does not hold may lie on a disk all the same, ignored by Git: that is not known here."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._entries = {e.path: e for e in snapshot.entries if e.kind is EntryKind.FILE}
+        self._reader = snapshot.reader
+
+    def holds(self, path: str) -> bool:
+        """Whether the snapshot has such a file, or one below such a folder."""
+        return path in self._entries or any(name.startswith(f"{path}/") for name in self._entries)
+
+    def digest(self, path: str) -> Found:
+        """The SHA-256 of a file, as `DiskFiles` gives it; unresolved for a folder and for what the snapshot does not hold."""
+        entry = self._entries.get(path.removeprefix("./"))
+        if entry is None:
+            return unresolved(LockSource.OFFLINE, f"{path[:200]} is not in the repository.")
+        [(_, content)] = self._reader.read([entry])
+        if isinstance(content, str):
+            return unresolved(LockSource.OFFLINE, f"{path[:200]}: {content}.")
+        if pointer := _pointer(content):
+            return pointer
+        return exact(
+            f"sha256:{hashlib.sha256(content).hexdigest()}", LockSource.FILESYSTEM, f"{len(content)} bytes"
+        )
 
 
 def _inside(path: str) -> bool:
@@ -57,16 +101,13 @@ def _inside(path: str) -> bool:
     return len(path) <= 4_000 and "\0" not in path and not {"", ".", ".."} & set(path.split("/"))
 
 
-def read_small(root: str, path: str, limit: int) -> bytes | None:
-    """The content of a file of at most `limit` bytes; None where there is none such."""
-    try:
-        with Confined(root) as tree, os.fdopen(tree.open(to_bytes(path)), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return None
-            content = file.read(limit + 1)
-    except OSError:
+def _pointer(content: bytes) -> Found | None:
+    """The digest that an LFS pointer holds, None where the content is none."""
+    found = _POINTER.fullmatch(content) if len(content) <= 1024 else None
+    if found is None:
         return None
-    return content if len(content) <= limit else None
+    note = f"{int(found[2])} bytes; from the LFS pointer, the content is not here"
+    return exact(f"sha256:{found[1].decode()}", LockSource.FILESYSTEM, note)
 
 
 def _file(tree: Confined, path: str, whole: bool) -> Found:
@@ -75,9 +116,8 @@ def _file(tree: Confined, path: str, whole: bool) -> Found:
         state = os.fstat(file.fileno())
         if not stat.S_ISREG(state.st_mode):
             return unresolved(LockSource.FILESYSTEM, f"{path} is not a regular file.")
-        if state.st_size <= 1024 and (pointer := _POINTER.fullmatch(file.read(1025))):
-            note = f"{int(pointer[2])} bytes; from the LFS pointer, the content is not here"
-            return exact(f"sha256:{pointer[1].decode()}", LockSource.FILESYSTEM, note)
+        if state.st_size <= 1024 and (pointer := _pointer(file.read(1025))):
+            return pointer
         file.seek(0)
         if state.st_size > LARGE and not whole:
             return _sampled(file.fileno(), state.st_size)

@@ -1,6 +1,7 @@
 """What a resolver answers, and what it may ask."""
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import msgspec
 
@@ -20,21 +21,34 @@ class Found(msgspec.Struct, frozen=True):
     asked: str = ""
 
 
+class Files(Protocol):
+    """The files that a manifest can name, by their path from its folder."""
+
+    def holds(self, path: str) -> bool:
+        """Whether there is a file or folder of this path."""
+        ...
+
+    def digest(self, path: str) -> Found:
+        """What is in it, in one value."""
+        ...
+
+
 class Surroundings(msgspec.Struct, frozen=True):
-    """All that resolvers may look at. `declared`: the manifest; `root`: the folder that its paths start from; `hub`: None offline.
+    """All that resolvers may look at. `declared`: the manifest; `files`: those that it can name; `hub`: None offline; `root`: the folder on the disk where
+    an environment may lie, "" where there is none.
 
     `packages`: (declared, locked) of each critical package; `lockfiles`: paths of dependency lock files; `step`: is told what is being asked.
     """
 
     declared: State
-    root: str
-    environ: Mapping[str, str]
-    hub: Hub | None
+    files: Files
     packages: Mapping[str, tuple[str, str | None]]
     lockfiles: tuple[str, ...]
+    hub: Hub | None = None
+    root: str = ""
+    environ: Mapping[str, str] = {}
     jobs: int = 4
     verify_api: bool = False
-    hash_large: bool = False
     machine: bool = True
     step: Callable[[str], None] = lambda text: None
 

@@ -5,7 +5,6 @@ import json
 from typing import Any
 
 from audit.documents.lock import LockSource, Path
-from audit.lock.files import digest_of, exists
 from audit.lock.found import Answers, Found, Surroundings, exact, offline, unavailable, unresolved
 from audit.lock.providers import pinnability_of
 from audit.net.hub import Hub, Repo, RepoType, UnavailableError
@@ -18,7 +17,7 @@ def resolve(around: Surroundings, path: Path) -> Answers:
     name, provider = around.text(*path, "id"), around.text(*path, "provider").lower()
     if not name:
         return {}
-    if provider == "local" or (provider in _HUB and exists(around.root, name.removeprefix("./"))):
+    if provider == "local" or (provider in _HUB and around.files.holds(name.removeprefix("./"))):
         return _local(around, path, name.removeprefix("./"))
     if provider not in _HUB:
         return pinnability_of(around, path, name, provider)
@@ -127,12 +126,8 @@ def _adapter(around: Surroundings, path: Path) -> Answers:
     if not name:
         return {}
     at, config = (*path, "adapter_revision"), (*path, "adapter_config")
-    if exists(around.root, name.removeprefix("./")):
-        return {
-            (*path, "adapter_sha256"): digest_of(
-                around.root, name.removeprefix("./"), whole=around.hash_large
-            )
-        }
+    if around.files.holds(name.removeprefix("./")):
+        return {(*path, "adapter_sha256"): around.files.digest(name)}
     revision = around.text(*at) or "main"
     asked = f"{name}@{revision}"
     if around.hub is None:
@@ -149,9 +144,9 @@ def _adapter(around: Surroundings, path: Path) -> Answers:
 
 def _local(around: Surroundings, path: Path, place: str) -> Answers:
     """A model in the repository's folder: all of its files, and its configuration on its own."""
-    answers = {(*path, "sha256"): digest_of(around.root, place, whole=around.hash_large)}
-    if exists(around.root, f"{place}/config.json"):
-        answers[(*path, "config")] = digest_of(around.root, f"{place}/config.json", whole=True)
+    answers = {(*path, "sha256"): around.files.digest(place)}
+    if around.files.holds(f"{place}/config.json"):
+        answers[(*path, "config")] = around.files.digest(f"{place}/config.json")
     return answers
 
 

@@ -7,7 +7,6 @@ from pathlib import Path as FilePath
 
 from audit.documents.lock import LockSource, Path
 from audit.documents.state import Confidence
-from audit.lock.files import digest_of
 from audit.lock.found import Answers, Found, Surroundings, exact, unresolved
 
 _AT: Path = ("environment", "packages")
@@ -31,7 +30,7 @@ def resolve(around: Surroundings) -> Answers:
         if around.machine:
             answers[(*_AT, name, "installed")] = _installed(installed, name, place)
     for path in around.lockfiles:
-        answers[("environment", "lockfiles", path)] = digest_of(around.root, path, whole=True)
+        answers[("environment", "lockfiles", path)] = around.files.digest(path)
     return answers
 
 
@@ -61,7 +60,7 @@ def _environment(around: Surroundings) -> FilePath | None:
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         if (said := around.environ.get(name)) and FilePath(said).is_dir():
             return FilePath(said)
-    for name in (".venv", "venv"):
+    for name in (".venv", "venv") if around.root else ():
         place = FilePath(around.root) / name
         if (place / "pyvenv.cfg").is_file() and not place.is_symlink():
             return place

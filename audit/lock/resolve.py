@@ -10,7 +10,6 @@ from audit.documents.lock import SCHEMA_VERSION, Lock, LockedManifest, LockSourc
 from audit.documents.state import Confidence
 from audit.lock import containers, datasets, machine, models, packages
 from audit.lock.document import ordered
-from audit.lock.files import digest_of, exists
 from audit.lock.found import TRANSIENT, Answers, Found, Surroundings
 from audit.safety.redact import redacted
 
@@ -77,7 +76,7 @@ def _files(around: Surroundings) -> Answers:
         for value in leaf.value if isinstance(leaf.value, tuple) else (leaf.value,):
             if isinstance(value, str):
                 named |= set(_named(around, keys, value))
-    return {("files", place): digest_of(around.root, place, whole=around.hash_large) for place in named}
+    return {("files", place): around.files.digest(place) for place in named}
 
 
 def _named(around: Surroundings, keys: list[str], value: str) -> list[str]:
@@ -94,7 +93,7 @@ def _named(around: Surroundings, keys: list[str], value: str) -> list[str]:
 def _of_words(around: Surroundings, words: list[str]) -> list[str]:
     """The words that name a file of the repository."""
     plain = [word.strip("'\"").removeprefix("./") for word in words]
-    return [word for word in plain if "." in word and exists(around.root, word)]
+    return [word for word in plain if "." in word and around.files.holds(word)]
 
 
 def _dated(found: Found, earlier: Resolved | None, moment: str) -> Resolved:

@@ -19,7 +19,7 @@ def around(root: Path, declared: dict[str, object], **more: object) -> Surroundi
         path: Leaf(value, Source.MANIFEST, Confidence.DECLARED)  # type: ignore[arg-type]
         for path, value in declared.items()
     }
-    made = Surroundings(State(leaves), str(root), {}, None, {}, ())
+    made = Surroundings(State(leaves), files.DiskFiles(str(root)), {}, (), root=str(root))
     return msgspec.structs.replace(made, **more)
 
 
@@ -35,20 +35,20 @@ def test_a_folder_is_its_files_and_their_digests(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
     (tmp_path / "d/link").symlink_to("/etc/passwd")
-    first = files.digest_of(str(tmp_path), "d", whole=False)
+    first = files.DiskFiles(str(tmp_path)).digest("d")
     assert (first.confidence, first.note) == (Confidence.EXACT, "2 files")
     (tmp_path / "d/.git/config").write_text("other")
-    assert files.digest_of(str(tmp_path), "d/", whole=False) == first
+    assert files.DiskFiles(str(tmp_path)).digest("d/") == first
     (tmp_path / "d/s/b").rename(tmp_path / "d/s/c")
-    assert files.digest_of(str(tmp_path), "d", whole=False).value != first.value
+    assert files.DiskFiles(str(tmp_path)).digest("d").value != first.value
 
 
 @pytest.mark.parametrize("path", ["..", "../x", "a/../../x", "/etc/passwd", "", "a\0b", "nothing", "a//b"])
 def test_what_lies_outside_or_nowhere_is_unresolved(tmp_path: Path, path: str) -> None:
     (tmp_path.parent / "x").write_text("x")
-    found = files.digest_of(str(tmp_path), path, whole=False)
+    found = files.DiskFiles(str(tmp_path)).digest(path)
     assert (found.value, found.confidence) == (None, Confidence.UNRESOLVED)
-    assert not files.exists(str(tmp_path), path)
+    assert not files.DiskFiles(str(tmp_path)).holds(path)
 
 
 def test_a_sampled_file_is_told_apart_by_size_and_ends(
@@ -64,7 +64,7 @@ def test_a_sampled_file_is_told_apart_by_size_and_ends(
         b"\0" * (2**21 - 1) + b"\1",
     ):
         place.write_bytes(content)
-        values.add(files.digest_of(str(tmp_path), "w.bin", whole=False).value)
+        values.add(files.DiskFiles(str(tmp_path)).digest("w.bin").value)
     assert len(values) == 4
 
 
