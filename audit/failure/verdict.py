@@ -73,7 +73,12 @@ def build(
             unsupported.claim.text,
             f"{unsupported.family.value}_claim_{unsupported.claim.status.value}",
         )
-        failing = (*[f"claim: {outcome.claim.text}" for outcome in claims if _doubted(outcome)], *failing)
+        refuted = [
+            outcome
+            for outcome in claims
+            if outcome.material and outcome.claim.status is ClaimStatus.CONTRADICTED
+        ]
+        failing = (*[f"claim: {outcome.claim.text}" for outcome in refuted], *failing)
         if decided.category in (Category.PASSED, Category.INCONCLUSIVE):
             decided = Decided(Category.UNSUPPORTED_CLAIM, Decision.BLOCK, Confidence.MEDIUM)
             cause = told

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+import msgspec
+
 from audit.documents.verdict import Claim, Fact
 from audit.failure.claims.counts import (
     check_completion,
@@ -41,16 +43,26 @@ def check(
     of their lines. `facts`: numbers already computed (token totals need the configuration). Prose never supports a claim. Never raises
     for what the text holds.
     """
-    runs = runs_of(telemetry)
+    runs = runs_of(telemetry, text)
     known = list(facts)
     made: list[ClaimOutcome] = []
+    metric = ""
     for sentence in sentences(text):
-        for statement in _stated(sentence):
+        for found in _stated(sentence):
+            statement = _about(found, metric)
+            metric = statement.metric if statement.family is Family.QUALITY else metric
             result = _checked(statement, runs, telemetry, reading, known)
             made.append(_outcome(sentence, statement, result))
         if len(made) >= MAX_CLAIMS:
             break
     return _one_a_line(made)
+
+
+def _about(statement: Statement, metric: str) -> Statement:
+    """A statement that names no metric is about the one named last: "Every seed improves." after the accuracy's mean."""
+    if statement.family is Family.QUALITY and not statement.metric:
+        return msgspec.structs.replace(statement, metric=metric)
+    return statement
 
 
 def _stated(sentence: Sentence) -> list[Statement]:

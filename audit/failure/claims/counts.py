@@ -157,9 +157,10 @@ def _steps(statement: Statement, runs: Runs) -> Result:
 
 def check_stability(statement: Statement, runs: Runs) -> Result:
     """No NaN, no spikes, no divergence: of the run in question, of all where they are repetitions."""
-    looked = [runs.judged] if runs.judged is not None else list(runs.all)
     series = [
-        s for run in looked for s in run.of(Meaning.LOSS, Meaning.GRADIENT_NORM, Meaning.VALIDATION_LOSS)
+        s
+        for run in runs.examined
+        for s in run.of(Meaning.LOSS, Meaning.GRADIENT_NORM, Meaning.VALIDATION_LOSS)
     ]
     if not series:
         return unknown("the runs given have no loss")
@@ -273,10 +274,11 @@ def check_determinism(runs: Runs) -> Result:
 
 def check_spread(statement: Statement, runs: Runs) -> Result:
     """ "The final loss varies little between seeds (spread below 0.1)": over the runs that finished."""
-    if len(runs.all) < 2:
+    looked = runs.examined if runs.arms is not None else runs.all
+    if len(looked) < 2:
         return unknown("a spread needs several runs; " + ("one was given" if runs.all else "none was given"))
-    lasts = [last for run in runs.all if (last := run.last_step()) is not None]
-    done = [run for run in runs.all if lasts and (run.last_step() or 0) >= max(lasts)]
+    lasts = [last for run in looked if (last := run.last_step()) is not None]
+    done = [run for run in looked if lasts and (run.last_step() or 0) >= max(lasts)]
     found = last_points(done, statement.metric, *kinds_of(statement.metric))
     if len(found) < 2:
         return unknown("fewer than two finished runs have the metric")
@@ -293,7 +295,7 @@ def check_spread(statement: Statement, runs: Runs) -> Result:
             *inputs,
         ),
     ]
-    told = f"over {len(done)} of {len(runs.all)} runs that finished: spread {shown(spread)}, standard deviation {shown(deviation)}"
+    told = f"over {len(done)} of {len(looked)} runs that finished: spread {shown(spread)}, standard deviation {shown(deviation)}"
     bound = statement.bound or next((q for q in statement.quantities if q.unit in ("", "%")), None)
     if bound is None:
         return unknown(f"{told}; no bound is stated", facts)

@@ -19,24 +19,40 @@ _HEDGE: Final = re.compile(
 _QUESTION: Final = re.compile(r"\?\s*$")
 
 _SPEED: Final = re.compile(
-    r"\b(?:throughput|speed|faster|slower|speed[- ]?ups?|speeds? up|sped up|latency|tokens?/s(?:ec)?|tok/s|tokens? per second|samples?/s|it/s|steps?/s"
+    r"\b(?:throughput|speed|faster|slower|speed[- ]?ups?|speeds? up|sped up|latency|tokens?/s(?:ec)?|tok/s|tokens? per second|samples?/s"
+    r"|it/s|steps?/s"
     r"|step[- ]time|iteration[- ]time|time per (?:step|iteration)|wall[- ]?(?:clock|time)|runtime|training time|mfu|tflops|quicker|images/s|fps)\b",
     re.IGNORECASE,
 )
 _MEMORY: Final = re.compile(r"\b(?:memory|vram|mem|rss|oom|out[- ]of[- ]memory|footprint)\b", re.IGNORECASE)
 _QUALITY: Final = re.compile(
-    r"\b(?:loss(?:es)?|accuracy|acc|top-?[15]|f1|bleu|rouge\w*|perplexity|ppl|auc|auroc|map|miou|iou|wer|cer|score|scores|reward|returns?|quality|rmse|mae|mse"
+    r"\b(?:loss(?:es)?|accuracy|acc|top-?[15]|f1|bleu|rouge\w*|perplexity|ppl|auc|auroc|map|miou|iou|wer|cer|score|scores|reward|returns?"
+    r"|quality|rmse|mae|mse"
     r"|trains? better|converge[sd]? (?:better|faster)|bpb|pass@1|exact match|success rate|solved|win rate)\b",
     re.IGNORECASE,
 )
+_LIMITED: Final = re.compile(
+    r"\b(?:stay(?:s|ed|ing)?|remain(?:s|ed|ing)?|kept|keeps?|never|always|throughout|at no (?:step|point|time)|not once|does not|doesn't"
+    r"|(?:in|at|on) (?:every|all|each|any) steps?)\b"
+    r".{0,40}\b(?:below|under|above|over|exceed\w*|within|at most|at least|less than|more than|lower than|higher than|between)\b"
+    r"|\b(?:below|under|above|at most|at least|less than|more than|lower than|higher than|between)\b.{0,40}\b(?:throughout|at all times"
+    r"|(?:in|at|on) (?:every|all|each) steps?)\b",
+    re.IGNORECASE,
+)
+"""That a value keeps to one side of a number."""
+_COURSE: Final = re.compile(
+    r"\b(?:loss(?:es)?|norms?|kl|entropy|loss[ _-]?scale|perplexity|learning[ _-]rate|lr)\b", re.IGNORECASE
+)
+"""What has a course over the steps that a limit can hold for; of a score only the end is meant."""
 _STABILITY: Final = re.compile(
     r"\b(?:no|without|zero|free of|never)\b[^.]{0,40}\b(?:nans?|infs?|spikes?|divergences?|overflows?|instabilit\w+|diverg\w+)\b"
     r"|\b(?:stable|stably|converge[sd]?|nan-free|does not diverge|loss is finite|stays finite|smooth(?:ly)?)\b",
     re.IGNORECASE,
 )
 _COMPLETION: Final = re.compile(
-    r"\b(?:finish(?:ed|es)?|complet(?:ed|es|e)|converged|ran to (?:the end|completion)"
-    r"|all (?:\d+ )?(?:seeds|runs|steps|epochs)|(?:\d+) ?(?:/|of) ?(?:\d+) (?:seeds|runs))\b",
+    r"\b(?:finish(?:ed|es)?|complet(?:ed|es|e)|converged|ran to (?:the end|completion))\b"
+    r"|\b(?:all (?:\d+ )?(?:seeds|runs|steps|epochs)|(?:\d+) ?(?:/|of) ?(?:\d+) (?:seeds|runs))\b.{0,40}\b(?:ran|reach(?:ed|es)? (?:step"
+    r"|the end|\d)|succeed(?:ed|s)?|done)\b",
     re.IGNORECASE,
 )
 _SCALE: Final = re.compile(
@@ -55,7 +71,8 @@ _REGRESSION: Final = re.compile(
     re.IGNORECASE,
 )
 _TESTS: Final = re.compile(
-    r"\b(?:all|every|the|\d+) (?:\w+ ){0,3}(?:tests?|checks?|ci)\b[^.]{0,30}\b(?:pass(?:es|ed|ing)?|green|succeed\w*|ok)\b|\btests? (?:all )?pass(?:es|ed)?\b"
+    r"\b(?:all|every|the|\d+) (?:\w+ ){0,3}(?:tests?|checks?|ci)\b[^.]{0,30}\b(?:pass(?:es|ed|ing)?|green|succeed\w*|ok)\b"
+    r"|\btests? (?:all )?pass(?:es|ed)?\b"
     r"|\bno (?:test )?failures\b|\bci is green\b",
     re.IGNORECASE,
 )
@@ -65,7 +82,8 @@ _DETERMINISM: Final = re.compile(
     re.IGNORECASE,
 )
 _ORIGIN: Final = re.compile(
-    r"\b(?:unrelated (?:to|failure)|not related|pre-?existing|already (?:fails|failing|broken) on|flaky|flake|also fails on main|fails on main too)\b",
+    r"\b(?:unrelated (?:to|failure)|not related|pre-?existing|already (?:fails|failing|broken) on|flaky|flake|also fails on main"
+    r"|fails on main too)\b",
     re.IGNORECASE,
 )
 
@@ -78,14 +96,39 @@ _WORSE: Final = re.compile(
     re.IGNORECASE,
 )
 _INSTEAD: Final = re.compile(
-    r"^\s*(?:[\w/%-]+\s){0,4}(?:\(?(?:instead of|rather than|vs\.?|versus|compared (?:to|with)|against|over|down from|up from|from|was|previously|before))\s",
+    r"^[\s,;]*(?:[\w/%-]+\s){0,4}(?:\(?(?:instead of|rather than|vs\.?|versus|compared (?:to|with)|against|over|down from|up from|from|was"
+    r"|previously|before))\s",
     re.IGNORECASE,
 )
+_CHANGE: Final = re.compile(r"\bby(?: \w+){0,2} ?[+\-−–~≈]?$", re.IGNORECASE)
 _ARROW: Final = re.compile(r"^[^.\d]{0,24}(?:->|→|⟶|=>|\bto\b)[^.\d]{0,12}$")
 _WITHIN: Final = re.compile(
     r"\b(?:within|below|under|less than|at most|no more than|smaller than|max(?:imum)?|±|<|<=|≤|differs? by|up to)\s*$",
     re.IGNORECASE,
 )
+
+
+_UNIT: Final = r"(?P<noun>seed|run|fold|trial|task|dataset|env|environment)s?\b"
+_EACH: Final = re.compile(
+    r"\b(?:every|each|all|none|no)\b(?: single| one)?(?: of)?(?: the| our)?(?: \w+){0,2}? " + _UNIT
+    + r"|\b(?P<n>\w{1,9}) ?(?:/|of|out of) (?:the )?(?P<m>\w{1,9}) " + _UNIT.replace("noun", "noun_2"),
+    re.IGNORECASE,
+)  # fmt: skip
+_DECLINED: Final = re.compile(r"\b(?:regress|degrad)\w*", re.IGNORECASE)
+_REACHED: Final = re.compile(
+    r"\b(?:reach\w*|achiev\w*|exceed\w*|stay\w*|ends?|is|are|scores?|above|below|under|over|at least|at most)\b.{0,30}\d\.\d|\d ?%",
+    re.IGNORECASE,
+)
+_TOGETHER: Final = re.compile(r"\b(?:averag\w*|mean|median|overall|in total|together)\b", re.IGNORECASE)
+
+
+def _each(text: str) -> str:
+    """What a change is said of one by one: `seed` of "improves on every seed", "on 3 of 4 seeds"."""
+    found = _EACH.search(text)
+    changed = (_BETTER, _WORSE, _REGRESSION, _DECLINED, _REACHED)
+    if found is None or _TOGETHER.search(text) or not any(pattern.search(text) for pattern in changed):
+        return ""
+    return (found["noun"] or found["noun_2"]).lower()
 
 
 def statements(sentence: Sentence) -> list[Statement]:
@@ -106,6 +149,12 @@ def _families(text: str, numbers: list[Quantity]) -> list[Family]:
     units = {q.unit for q in numbers}
     if _ORIGIN.search(text):
         return [Family.ORIGIN]
+    if (
+        _each(text)
+        and (_QUALITY.search(text) or not numbers)
+        and not (_TESTS.search(text) or _MEMORY.search(text) or _is_speed(text))
+    ):
+        return [Family.QUALITY]
     if _TESTS.search(text):
         found.append(Family.TESTS)
     if _SPREAD.search(text):
@@ -128,7 +177,8 @@ def _families(text: str, numbers: list[Quantity]) -> list[Family]:
         found.append(Family.SCALE)
     if units & {"steps", "step", "iterations"} and not found and _RAN.search(text):
         found.append(Family.SCALE)
-    if _STABILITY.search(text) and Family.COMPLETION not in found:
+    limited = bool(numbers) and bool(_LIMITED.search(text)) and bool(_COURSE.search(text)) and not found
+    if limited or (_STABILITY.search(text) and Family.COMPLETION not in found):
         found.append(Family.STABILITY)
     if (
         _QUALITY.search(text)
@@ -167,6 +217,7 @@ def _statement(family: Family, sentence: Sentence, numbers: list[Quantity]) -> S
         new=new,
         old=old,
         bound=_bound(text, numbers),
+        each=_each(text) if family is Family.QUALITY else "",
     )
 
 
@@ -188,8 +239,10 @@ def _sides(text: str, numbers: list[Quantity]) -> tuple[Quantity | None, Quantit
     """(new, old) of "new instead of old", "from old to new", "old -> new"."""
     for first, second in pairwise(numbers):
         between = text[first.end : second.start]
-        if len(between) > 60:
+        if len(between) > 60 or (first.unit != second.unit and first.unit and second.unit):
             continue
+        if _CHANGE.search(text[max(0, first.start - 20) : first.start]):
+            continue  # "improves by 0.02 to 0.81"
         if _ARROW.match(between):
             return second, first
         if _INSTEAD.match(" " + between + " ") or _INSTEAD.match(between + " "):

@@ -50,7 +50,8 @@ class Quantity(msgspec.Struct, frozen=True):
 class Statement(msgspec.Struct, frozen=True):
     """A sentence read: its family, the metric in its words, whether it says better or worse (+1, -1, 0), and its numbers.
 
-    `new`, `old`: both sides of "A instead of B". `bound`: "within 0.5 %", "below 0.1".
+    `new`, `old`: both sides of "A instead of B". `bound`: "within 0.5 %", "below 0.1". `each`: what it is said of one by one
+    ("every seed": `seed`), empty where it is said of all together.
     """
 
     family: Family
@@ -61,6 +62,7 @@ class Statement(msgspec.Struct, frozen=True):
     new: Quantity | None = None
     old: Quantity | None = None
     bound: Quantity | None = None
+    each: str = ""
 
 
 class ClaimOutcome(msgspec.Struct, frozen=True):

@@ -6,10 +6,14 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Final
 
+import msgspec
+
 from audit.documents.verdict import Fact
+from audit.failure.claims.each import check_each
 from audit.failure.claims.model import Quantity, Statement
-from audit.failure.claims.result import Result, agrees, fact, shown, unknown, verdict
+from audit.failure.claims.result import SUPPORTED, Result, agrees, fact, shown, unknown, verdict
 from audit.failure.claims.runs import Ends, Runs, ends, kinds_of, last_points, series_for
+from audit.failure.claims.stated import amounts, values
 from audit.failure.digits import integer
 from audit.failure.facts.formulas import deviation, finite
 from audit.failure.facts.histories import History, last_finite
@@ -24,9 +28,17 @@ WORSE: Final = 0.02
 
 
 def check_quality(statement: Statement, runs: Runs) -> Result:
-    """A statement about a loss or a score."""
+    """A statement about a loss or a score. All of its numbers count: of a change told both ways each way has to hold."""
+    if statement.each:
+        return check_each(statement, runs)
     if statement.new is not None and statement.old is not None:
-        return _pair(statement, runs, statement.new, statement.old)
+        found = _pair(statement, runs, statement.new, statement.old)
+        change = next(iter(amounts(statement, ("%", "pp"))), None)
+        if found.status is not SUPPORTED or change is None:
+            return found
+        told = msgspec.structs.replace(statement, quantities=(change,), bound=None)
+        second = _change(told, runs)
+        return found if second.status is SUPPORTED else second
     if _compares(statement):
         text = statement.sentence.text.lower()
         plain_loss = statement.metric in ("loss", "losses") and not statement.quantities
@@ -34,13 +46,15 @@ def check_quality(statement: Statement, runs: Runs) -> Result:
     return _value(statement, runs)
 
 
+_LINKED: Final = re.compile(r"\b(?:to|reach(?:es|ed|ing)?|hits?|now|ends? at)\s[~≈]?\d", re.IGNORECASE)
+"""A number that a change leads to."""
 _COMPARING: Final = ("than", "main", "baseline", "regress", "unchanged", "match", "degrad", "improv", "increase", "decrease", "drop", "reduc", "lower",
                      "higher", "better", "worse", "within", "gain", "no change", "same as", "before")  # fmt: skip
 
 
 def _compares(statement: Statement) -> bool:
     text = statement.sentence.text.lower()
-    return any(word in text for word in _COMPARING)
+    return any(word in text for word in _COMPARING) or bool(amounts(statement))
 
 
 def _both(statement: Statement, runs: Runs) -> tuple[Series, Series, Ends] | Result:
@@ -110,6 +124,15 @@ def _ends_facts(new: Series, old: Series, at: Ends) -> list[Fact]:
     if at.old_common.value:
         ratio = at.new_common.value / at.old_common.value
         step = f"at {new.axis} {at.new_common.step}"
+        made.append(
+            fact(
+                f"{name}_change",
+                at.new_common.value - at.old_common.value,
+                f"candidate - baseline {step}",
+                a,
+                b,
+            )
+        )
         made.append(fact(f"{name}_relative_change", ratio - 1, f"candidate / baseline - 1 {step}", a, b))
         made.append(fact(f"{name}_ratio", ratio, f"candidate / baseline {step}", a, b))
     return made
@@ -126,13 +149,20 @@ def _change(statement: Statement, runs: Runs) -> Result:
     told = f"{new.name} at step {at.new_common.step}: {shown(after)} against {shown(before)}, {relative:+.2%}"
     if statement.bound is not None:
         return _within(statement.bound, after - before, relative, before, told, facts)
-    amount = next((q for q in statement.quantities if q.unit in ("%", "pp", "x")), None)
     lower_is_better = meaning(new.name) is not Meaning.QUALITY
-    if amount is not None:
-        return _amount(statement, amount, after - before, relative, lower_is_better, told, facts)
-    target = next((q for q in statement.quantities if q.unit == "" and agrees(q, after)), None)
-    if target is not None and not statement.direction:
-        return verdict(True, told, facts)
+    changes = amounts(statement)
+    targets = [q for q in values(statement) if q not in changes]
+    results = [
+        _amount(statement, q, after - before, relative, lower_is_better, told, facts) for q in changes[:1]
+    ]
+    if targets:
+        reached = any(agrees(q, after, scale=_scale(q, after)) for q in targets)
+        stands = any(agrees(q, before, scale=_scale(q, before)) for q in targets)
+        # One number that is neither may belong to something else; two cannot both.
+        results.append(verdict(True, told, facts) if reached else unknown(f"{told}: what the number stated is of could not be told", facts)
+                       if stands or len(targets) > 1 or _LINKED.search(statement.sentence.text) is None else verdict(False, told, facts))  # fmt: skip
+    if results:
+        return next((r for r in results if r.status is not SUPPORTED), results[0])
     return _direction(statement, relative, lower_is_better, told, facts, new)
 
 
@@ -171,13 +201,15 @@ def _amount(
         claimed = amount
     elif amount.unit == "pp":
         readings = [absolute * 100, absolute]
+    elif not amount.unit:
+        readings = [absolute]
     else:
         readings = [relative * 100, absolute * 100]
     if any(agrees(claimed, r) for r in readings):
         return verdict(True, told, facts)
     better = -1 if lower_is_better else 1
     if (
-        amount.unit in ("%", "pp")
+        amount.unit != "x"
         and sign == better
         and not amount.relation
         and readings[0] * better > abs(amount.value)
@@ -244,7 +276,8 @@ def _value(statement: Statement, runs: Runs) -> Result:
     run = runs.judged
     if run is None and runs.seeds:
         return _of_seeds(statement, runs)
-    quantity = next((q for q in statement.quantities if q.unit in ("", "%", "pp")), None)
+    stated = values(statement)
+    quantity = stated[0] if stated else None
     if run is None or quantity is None:
         return unknown(
             "which run is meant is not told" if quantity is not None else "no number to compare with"
@@ -254,8 +287,8 @@ def _value(statement: Statement, runs: Runs) -> Result:
     if series is None or point is None:
         return unknown(f"the run given has no series for {statement.metric or 'the metric'}")
     lower_is_better = meaning(series.name) is not Meaning.QUALITY
-    values = finite(series.values)
-    best = min(values) if lower_is_better else max(values)
+    recorded = finite(series.values)
+    best = min(recorded) if lower_is_better else max(recorded)
     step = _step(statement)
     there = next((p for p in series.settled() if p.step == step), None) if step is not None else None
     if there is not None and quantity.unit != "steps":
@@ -280,23 +313,25 @@ def _value(statement: Statement, runs: Runs) -> Result:
         return verdict(True, told, facts)
     if not wants_best and agrees(quantity, best, scale=scale):
         return verdict(False, f"{told}: the stated value is the best one, not the last", facts)
+    if any(agrees(q, computed, scale=_scale(q, computed)) for q in stated[1:]):
+        return unknown(f"{told}: which of the numbers is the value could not be told", facts)
     return verdict(False, told, facts)
 
 
 def _of_seeds(statement: Statement, runs: Runs) -> Result:
     """A value of repeated runs is their mean; the best of them has to be called so."""
-    quantity = next((q for q in statement.quantities if q.unit in ("", "%")), None)
+    quantity = next(iter(values(statement)), None)
     found = last_points(runs.all, statement.metric, *kinds_of(statement.metric))
     if quantity is None or len(found) < 2:
         return unknown("the runs given do not have the metric")
-    values = [p.value for _, _, p in found]
+    lasts = [p.value for _, _, p in found]
     name = found[0][1].name
-    best = max(values) if meaning(name) is Meaning.QUALITY else min(values)
-    mean = fmean(values)
+    best = max(lasts) if meaning(name) is Meaning.QUALITY else min(lasts)
+    mean = fmean(lasts)
     inputs = [of_point(s, p) for _, s, p in found[:20]]
     facts = [fact(f"mean_{slug(name)}", mean, "mean of the last values of all runs", *inputs),
              fact(f"best_{slug(name)}", best, "best last value of all runs", *inputs)]  # fmt: skip
-    told = f"{name} over {len(values)} runs: mean {shown(mean)}, best {shown(best)}"
+    told = f"{name} over {len(lasts)} runs: mean {shown(mean)}, best {shown(best)}"
     if "best" in statement.sentence.text.lower():
         return verdict(agrees(quantity, best, scale=_scale(quantity, best)), told, facts)
     if agrees(quantity, mean, scale=_scale(quantity, mean)):

@@ -53,6 +53,8 @@ def _quantity(match: re.Match[str], text: str) -> Quantity | None:
     after = text[match.end("number") : match.end("number") + 3]
     if before[-1:] in ("#", "@", "_", "/") or (after[:1] == "." and after[1:2].isdigit()) or after[:1] == "_":
         return None  # an issue, a revision, a version, a part of a name
+    if match["sign"] and text[max(0, match.start("sign") - 1) : match.start("sign")].isalpha():
+        return None  # a part of a name: `ResNet-50`, `top-5`
     if before.endswith(("v", "V")) and len(before) > 1 and not before[-2].isalnum():
         return None
     number = match["number"].replace(",", "")

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from audit.documents.verdict import FactInput
+from audit.failure.facts.arms import Arms, arms, listed
 from audit.failure.facts.formulas import deviation, finite, steady
 from audit.failure.facts.histories import History, by_step, compared, histories, last_finite, replicates
 from audit.failure.facts.make import of_series
@@ -22,11 +23,14 @@ MIN_STEADY: Final = 10
 
 
 class Runs(msgspec.Struct, frozen=True, eq=False):
-    """All runs, and of two that are told apart the changed one and the one it is held against."""
+    """All runs, and of two that are told apart the changed one and the one it is held against. `arms`: where both were repeated, the
+    repetitions; the two are then their means.
+    """
 
     all: tuple[History, ...]
     candidate: History | None
     baseline: History | None
+    arms: Arms | None = None
 
     @property
     def seeds(self) -> bool:
@@ -38,12 +42,24 @@ class Runs(msgspec.Struct, frozen=True, eq=False):
         """The run that statements without a comparison are about: the only one, or the candidate."""
         return self.all[0] if len(self.all) == 1 else self.candidate
 
+    @property
+    def examined(self) -> Sequence[History]:
+        """The runs that statements about every value are about: the one in question with all its repetitions, or else all."""
+        if self.arms is not None:
+            return list(self.arms.candidate.runs.values())
+        return [self.judged] if self.judged is not None else self.all
 
-def runs_of(telemetry: Telemetry) -> Runs:
-    """The runs of what was read."""
-    found = histories(telemetry)
+
+def runs_of(telemetry: Telemetry, text: str = "") -> Runs:
+    """The runs of what was read; `text` may name the variant that is meant."""
+    found = histories(telemetry) or listed(telemetry)
     pair = compared(found)
-    return Runs(tuple(found), *(pair if pair is not None else (None, None)))
+    if pair is not None:
+        return Runs(tuple(found), *pair)
+    repeated = arms(found, text)
+    if repeated is not None:
+        return Runs(tuple(found), repeated.candidate.mean, repeated.baseline.mean, repeated)
+    return Runs(tuple(found), None, None)
 
 
 def series_for(metric: str, history: History, *kinds: Meaning) -> Series | None:

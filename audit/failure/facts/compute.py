@@ -10,6 +10,7 @@ import msgspec
 from audit.documents.verdict import Category, Fact, FactInput
 from audit.failure.digits import integer
 from audit.failure.facts import (
+    arms,
     assertions,
     comparison,
     completion,
@@ -122,7 +123,7 @@ def compute(
             distributed.stragglers(logged),
         ),
         "health": _health(runs, repo, reading),
-        "comparison": _comparison(runs),
+        "comparison": chain(_comparison(runs), _of_variants(runs, telemetry)),
         "runs": _repeated(runs, known, logged),
         "mlperf": mlperf.compliance(_events(telemetry, logged)),
         "ends": _ends(runs),
@@ -196,6 +197,13 @@ def _comparison(runs: Sequence[History]) -> Iterator[Fact]:
     pair = compared(runs)
     if pair is not None:
         yield from comparison.compare(*pair)
+
+
+def _of_variants(runs: Sequence[History], telemetry: Telemetry) -> Iterator[Fact]:
+    recorded = runs if runs and not runs[0].from_log else arms.listed(telemetry)
+    found = arms.arms(recorded)
+    if found is not None:
+        yield from arms.facts(found)
 
 
 def _repeated(runs: Sequence[History], known: Settings, logged: Telemetry) -> Iterator[Fact]:

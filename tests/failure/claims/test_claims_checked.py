@@ -411,3 +411,69 @@ def test_a_skipped_test_has_not_passed(text: str, told: str) -> None:
 def test_a_value_that_is_not_finite_breaks_every_bound() -> None:
     files = {"run.jsonl": run(200, loss=lambda i: 1.0, grad_norm=lambda i: float("nan") if i == 143 else 1.0)}
     assert status("Training is stable: the gradient norm stays below 1.5.", files) == "contradicted"
+
+
+def variants(gaps: tuple[float, ...], *, listing: bool = False) -> dict[str, str]:
+    """A long table of two variants: each seed's candidate is better by its gap."""
+    rows = ["seed,variant,step,val_acc"]
+    for seed, gap in enumerate(gaps):
+        for step, value in ((500, 0.6), (1000, 0.8)) if not listing else ((1000, 0.8),):
+            rows.append(f"{seed},main,{step},{value + 0.002 * seed:.4f}")
+            rows.append(f"{seed},ema,{step},{value + 0.002 * seed + (gap if step == 1000 else 0):.4f}")
+    return {"seeds.csv": "\n".join(rows) + "\n"}
+
+
+@pytest.mark.parametrize("listing", [False, True])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Validation accuracy improves by 1.0 points on average (80.2 % to 81.2 %).", "supported"),
+        ("Validation accuracy improves by 1.5 points on average (80.2 % to 81.2 %).", "contradicted"),
+        ("Mean validation accuracy goes up by 1.0 points over 3 seeds.", "supported"),
+        ("Mean validation accuracy goes up by 2.0 points over 3 seeds.", "more"),
+        ("Validation accuracy improves on every one of the three seeds.", "contradicted"),
+        ("Validation accuracy improves on 2 of 3 seeds.", "supported"),
+        ("Validation accuracy improves on two of the three seeds.", "supported"),
+        ("No seed gets worse.", "contradicted"),
+        ("All three seeds reach at least 0.795 validation accuracy.", "supported"),
+        ("All three seeds reach at least 0.81 validation accuracy.", "contradicted"),
+        ("All four seeds reach at least 0.795 validation accuracy.", "not_derivable"),
+    ],
+)
+def test_variants_that_were_repeated(text: str, told: str, listing: bool) -> None:
+    expected = "contradicted" if told == "more" else told
+    assert status(text, variants((0.021, -0.002, 0.011), listing=listing)) == expected
+
+
+def test_every_seed_is_about_the_metric_named_last() -> None:
+    text = "Validation accuracy improves by 1.1 points on average.\nEvery seed improves.\n"
+    found = outcomes(text, variants((0.012, 0.010, 0.011)))
+    assert [one.claim.status.value for one in found] == ["supported", "supported"]
+    assert found[1].facts[1].value == 3
+
+
+def test_variants_in_files_of_their_own() -> None:
+    files = {f"{arm}_seed{seed}.jsonl": run(60, val_acc=lambda i, v=value, s=seed: v + 0.001 * s)  # type: ignore[misc]
+             for arm, value in (("baseline", 0.70), ("rope2", 0.72)) for seed in range(3)}  # fmt: skip
+    assert status("Mean validation accuracy improves by 2.0 points.", files) == "supported"
+    assert status("Validation accuracy improves on all seeds.", files) == "supported"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Accuracy on the 10k held-out images is 0.93.", "supported"),
+        ("ResNet-50 ends at 0.93 accuracy on 3 datasets.", "supported"),
+        ("Top-1 accuracy of ResNet-50 is 0.95.", "contradicted"),
+    ],
+)
+def test_numbers_that_are_not_the_value(text: str, told: str) -> None:
+    assert status(text, {"run.jsonl": run(50, accuracy=lambda i: 0.93)}) == told
+
+
+def test_a_change_that_is_stated_has_to_be_right_too() -> None:
+    files = {"main.jsonl": run(50, val_loss=lambda i: 2.40), "pr.jsonl": run(50, val_loss=lambda i: 2.38)}
+    assert status("Validation loss is 0.02 lower than main.", files) == "supported"
+    assert status("Validation loss is 0.2 lower than main.", files) == "contradicted"
+    assert status("Validation loss drops to 2.38.", files) == "supported"
+    assert status("Validation loss drops to 2.10.", files) == "contradicted"
