@@ -1,11 +1,14 @@
 """The environment's failure stands before the symptom: a download that failed before a file is missing, a full disk before a broken archive."""
 
 import re
+from collections.abc import Iterator
 
-from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
-from audit.failure.cause.scene import Scene
-from audit.failure.cause.signatures import ENVIRONMENT
+from audit.failure.cause import exceptions
+from audit.failure.cause.candidate import Candidate, Outcome, Strength
+from audit.failure.cause.scene import Scene, StepView
+from audit.failure.cause.signatures import ENVIRONMENT, warns
 from audit.failure.cause.signatures import find as signatures
+from audit.failure.cause.wording import points_elsewhere
 from audit.failure.structure.steps import Job
 
 _SYMPTOMS = frozenset(
@@ -15,46 +18,82 @@ _SYMPTOMS = frozenset(
 )
 _SYMPTOM_SIGNATURES = frozenset(
     "no_matching_distribution file_not_found file_unreadable module_not_found hub_offline hub_repository_not_found json_invalid "
-    "artifact_missing shell_error command_not_found wheel_build_failed".split()
+    "artifact_missing shell_error command_not_found wheel_build_failed dataset_empty train_test_split_empty data_not_found dataset_not_in_cache "
+    "hub_file_not_cached webdataset_shard_missing".split()
 )
-_NO_VERSIONS = re.compile(r"from versions: none|No matching distribution")
+_ABSENT = re.compile(
+    r"\b(?:missing|not found|no such|does(?: not|n't) exist|no (?:data|files?|results?|samples?|rows|records|metrics)|"
+    r"(?:0|zero) (?:rows?|samples?|files?|records?|examples?|images?|documents?)|empty)\b",
+    re.IGNORECASE,
+)
+"""Words of a failure for want of something that was to be brought here."""
+_FETCHING = frozenset({"network", "hub", "storage", "cloud"})
+_LOCAL = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\b0\.0\.0\.0\b|\[?::1\]?[:',) ]")
+_REFUSED = re.compile(
+    r"[Cc]onnection ?[Rr]efused|Connect call failed|Cannot connect to host|Failed to connect|Max retries exceeded"
+)
 
 
 def root_before(scene: Scene, job: Job, found: Candidate) -> Candidate | None:
     """An unrecovered failure of the environment before a candidate that is a symptom of such failures, None where there is none."""
-    if found.kind.rpartition(".")[2] not in _SYMPTOMS and found.signature not in _SYMPTOM_SIGNATURES:
+    if _REFUSED.search(found.line.text) and _LOCAL.search(found.line.text):
+        return _server(scene, job, found)
+    named = found.kind.rpartition(".")[2] in _SYMPTOMS or found.signature in _SYMPTOM_SIGNATURES
+    if not named and not _ABSENT.search(found.line.text[:600]):
         return None
-    earlier: list[Candidate] = []
+    for view in _until(scene, job, found):
+        same = view.step is found.step
+        earlier = [
+            candidate
+            for candidate in (*signatures(view), *exceptions.find(view))
+            if _is_environment(candidate, found, fetching=not named)
+            and candidate.outcome is not Outcome.RECOVERED
+            and (same or not view.succeeded_after(candidate.line))
+        ]
+        if earlier:
+            return min(earlier, key=lambda candidate: candidate.line.number)
+    return None
+
+
+def _until(scene: Scene, job: Job, found: Candidate) -> Iterator[StepView]:
+    """The steps of a job up to that of a candidate."""
     for step in job.steps:
-        if step.teardown:
-            continue
-        for candidate in signatures(scene.view(step)):
-            if not _is_environment(candidate, found):
-                continue
-            same = step is found.step
-            if not same and candidate.outcome in (Outcome.PROGRESSED, Outcome.RECOVERED):
-                continue
-            if same and candidate.outcome is Outcome.RECOVERED:
-                continue
-            earlier.append(candidate)
+        if not step.teardown:
+            yield scene.view(step)
         if step is found.step:
-            break
-    return earlier[0] if earlier else None
+            return
 
 
-def _is_environment(candidate: Candidate, found: Candidate) -> bool:
-    hit = candidate.hit
-    if (
-        hit is None
-        or hit.signature.family not in ENVIRONMENT
-        or hit.signature.role != "root"
-        or candidate.strength < Strength.NAMED
-    ):
-        return False
-    if (
-        candidate.signature in _SYMPTOM_SIGNATURES
-        or candidate.signature == found.signature
-        or candidate.origin is not Origin.SIGNATURE
-    ):
-        return False
+def _server(scene: Scene, job: Job, found: Candidate) -> Candidate | None:
+    """What ended the server on this machine that nobody could reach: the last failure before the client's, of any kind."""
+    last: Candidate | None = None
+    for view in _until(scene, job, found):
+        for candidate in (*signatures(view), *exceptions.find(view)):
+            if (
+                candidate.strength >= Strength.GENERIC
+                and candidate.category is not None
+                and (candidate.hit is None or candidate.hit.signature.family != "network")
+                and _stands_before(candidate, found)
+                and not _REFUSED.search(candidate.line.text)
+                and not points_elsewhere(candidate.line.text)
+                and not warns(candidate.line)
+                and (last is None or candidate.strength > last.strength)
+            ):
+                last = candidate
+    return last
+
+
+def _stands_before(candidate: Candidate, found: Candidate) -> bool:
     return candidate.line.source != found.line.source or candidate.line.number < found.line.number
+
+
+def _is_environment(candidate: Candidate, found: Candidate, *, fetching: bool) -> bool:
+    """`fetching`: only what was to bring something from elsewhere."""
+    hit = candidate.hit
+    if hit is None or hit.signature.family not in (_FETCHING if fetching else ENVIRONMENT):
+        return False
+    if hit.signature.role != "root" or candidate.strength < Strength.NAMED:
+        return False
+    if candidate.signature in _SYMPTOM_SIGNATURES or candidate.signature == found.signature:
+        return False
+    return _stands_before(candidate, found)

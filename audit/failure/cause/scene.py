@@ -10,7 +10,7 @@ from audit.failure.gates.checkout import Checkout
 from audit.failure.gates.model import GateOutcome
 from audit.failure.model import Hit, Line, Reading
 from audit.failure.structure.launcher import Ended, reports
-from audit.failure.structure.progress import alive
+from audit.failure.structure.progress import alive, worked
 from audit.failure.structure.pytest_report import Session, sessions
 from audit.failure.structure.steps import Conclusion, Job, Step, jobs
 from audit.failure.structure.tracebacks import Traceback, tracebacks
@@ -99,6 +99,12 @@ class StepView:
     def alive_after(self, line: Line) -> bool:
         """Whether the stream of a line was at work after it (and not only another test run or command)."""
         return any(number > line.number for number in self.alive.get(stream_of(line), ())[-1:])
+
+    def succeeded_after(self, line: Line) -> bool:
+        """Whether the stream of a line reports work done after it, which a note at a level of information is not."""
+        return any(
+            other.number > line.number and worked(other) for other in self.streams.get(stream_of(line), ())
+        )
 
 
 class HitIndex:

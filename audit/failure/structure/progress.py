@@ -41,6 +41,25 @@ def metric_line(text: str) -> bool:
 
 def alive(line: Line) -> bool:
     """Whether the program that wrote the line was at work: training, testing, downloading, reporting success."""
+    return worked(line) or (_may_tell(line) and bool(_INFO.search(line.text[:120])) and not _ends(line.text))
+
+
+def worked(line: Line) -> bool:
+    """Whether the line reports work done, and not only that the program still speaks."""
+    if not _may_tell(line):
+        return False
+    text = line.text
+    if text.endswith(" PASSED") or " PASSED " in text[-24:]:
+        return True
+    return metric_line(text) or (bool(_GOOD.search(text[:160])) and not _ends(text))
+
+
+def _ends(text: str) -> bool:
+    return bool(_ENDING.search(text[:400]))
+
+
+def _may_tell(line: Line) -> bool:
+    """Whether a line is a program's own report at all."""
     text = line.text
     if not text or (
         text[0] in " \t"
@@ -51,10 +70,4 @@ def alive(line: Line) -> bool:
         return False
     if line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.DUMP, Kind.TRACEBACK, Kind.EXCEPTION}:
         return False
-    if "NCCL " in text[:200]:
-        return False  # the library's own notes go on while a job dies
-    if text.endswith(" PASSED") or " PASSED " in text[-24:]:
-        return True
-    if metric_line(text):
-        return True
-    return bool(_INFO.search(text[:120]) or _GOOD.search(text[:160])) and not _ENDING.search(text[:400])
+    return "NCCL " not in text[:200]  # the library's own notes go on while a job dies
