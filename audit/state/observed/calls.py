@@ -7,11 +7,11 @@ import msgspec
 
 from audit.documents.place import Place
 from audit.facts.python.model import Call
-from audit.state.observed.model import Rank, Seen
+from audit.state.observed.model import Rank
 from audit.state.observed.options import Said
 from audit.state.observed.resolving import Resolver
 from audit.state.observed.scene import Scene
-from audit.state.observed.vocabulary import KnownCall, role_of_name, settings_by_name, vocabulary
+from audit.state.observed.vocabulary import KnownCall, role_of_name, setting_of, settings_by_name, vocabulary
 
 _JUDGED = {
     "generation.temperature": "evaluation.judge.temperature",
@@ -20,6 +20,9 @@ _JUDGED = {
     "generation.seed": "evaluation.judge.seed",
     "generation.n": "evaluation.judge.repetitions",
 }
+
+
+_METHODS = {"RewardTrainer": "reward_modeling"}
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -36,6 +39,7 @@ class Group(msgspec.Struct, frozen=True):
 
 def by_calls(scene: Scene, resolver: Resolver) -> Iterator[Group]:
     """What the known calls set, in the order in which they are met."""
+    collected: dict[str, list[Said]] = defaultdict(list)
     for known, file, call in scene.known:
         holds = resolver.holds(call.test, file, call.scope)
         if holds is False:
@@ -43,7 +47,44 @@ def by_calls(scene: Scene, resolver: Resolver) -> Iterator[Group]:
         judged = _is_judge(scene, file, call)
         for group in _of_call(scene, resolver, known, file, call):
             setting = _JUDGED.get(group.setting, group.setting) if judged else group.setting
-            yield msgspec.structs.replace(group, setting=setting, sure=group.sure and holds is True)
+            if known.seeds and not scene.trains:
+                setting = "experiment.seed"
+            if known.collects:
+                collected[setting] += [said for said in group.said[:1] if said.known and isinstance(said.value, str)]
+            else:
+                yield msgspec.structs.replace(group, setting=setting, sure=group.sure and holds is True)
+    for setting, rows in collected.items():
+        values = tuple(dict.fromkeys(said.value for said in rows if isinstance(said.value, str)))
+        if values:
+            yield Group(setting, (msgspec.structs.replace(rows[0], value=values),))
+    yield from _handed_on(scene, resolver)
+
+
+_HANDED = {
+    "temperature": "generation.temperature", "top_p": "generation.top_p", "top_k": "generation.top_k", "max_tokens": "generation.max_tokens",
+    "max_new_tokens": "generation.max_tokens", "max_n_tokens": "generation.max_tokens",
+}  # fmt: skip
+
+
+def _handed_on(scene: Scene, resolver: Resolver) -> Iterator[Group]:
+    """Generation parameters that the repository's own classes are made with (`Judge(temperature=0)`): where a name tells whose they are."""
+    if not scene.speaks:
+        return
+    for file, call in scene.calls:
+        if not (_HANDED.keys() & call.kwargs.keys()) or scene.graph.lookup(call.name, file, call.scope) is None:
+            continue
+        holds = resolver.holds(call.test, file, call.scope)
+        names = (call.name.rpartition(".")[2], call.within.partition(":")[2], call.kwargs.get("model_name", ""), call.kwargs.get("model", ""))
+        role = next((found for name in names if (found := role_of_name(name))), "primary")
+        if holds is False or role not in ("primary", "judge"):
+            continue
+        last = call.name.rpartition(".")[2]
+        for word, setting in _HANDED.items():
+            if word in call.kwargs:
+                said = resolver.values(call.kwargs[word], file, call.scope, call.line)
+                if said:
+                    rows = tuple(_told(each, f"{last}({word}=)") for each in said)
+                    yield Group(_JUDGED.get(setting, setting) if role == "judge" else setting, rows, sure=said[0].known and holds is True)
 
 
 def _is_judge(scene: Scene, file: str, call: Call) -> bool:
@@ -82,7 +123,8 @@ def _of_call(scene: Scene, resolver: Resolver, known: KnownCall, file: str, call
     for setting, value in known.sets.items():
         yield Group(setting, (Said(value, where, f"{last}()", Rank.CODE),))
     if known.named:
-        yield Group(known.named, (Said(last, where, f"{last}()", Rank.CODE),))
+        value = _METHODS.get(last, last.removesuffix("Trainer").lower()) if known.named == "training.method" else last
+        yield Group(known.named, (Said(value, where, f"{last}()", Rank.CODE),))
     if known.defaults and not open_ended:
         defaults = vocabulary().defaults[known.defaults]
         for setting, default in defaults.values.items():
@@ -106,52 +148,49 @@ def _told(said: Said, detail: str) -> Said:
 
 def by_names(scene: Scene, resolver: Resolver) -> Iterator[Group]:
     """What options and keys set by their names alone."""
-    settings = resolver.settings
-    kinds = vocabulary().kinds
-    wanted = tuple(
-        prefix
-        for kind, prefixes in kinds.items()
-        for prefix in prefixes
-        if (scene.trains if kind == "training" else scene.speaks)
-    )
+    settings, wanted = resolver.settings, _wanted(scene)
+    accepted = vocabulary().accepted
     found: dict[str, list[tuple[int, Group]]] = defaultdict(list)
     for key in settings.names():
-        for setting, index in _meanings(key):
-            if setting.startswith(wanted):
-                said = settings.about(key)
-                if said:
-                    found[setting].append((index, Group(setting, said, sure=said[0].known, by_name=True, position=index)))
+        for setting, index in setting_of(key):
+            said = settings.about(key) if setting.startswith(wanted) else ()
+            if setting in accepted:
+                said = tuple(each for each in said if isinstance(each.value, str) and each.value.lower() in accepted[setting])
+            role = role_of_name(key.replace(".", "_"))
+            if setting.startswith("models.primary.") and role not in ("", "primary"):
+                setting = setting.replace(".primary.", f".{role}.")  # noqa: PLW2901
+            elif role == "judge":
+                setting = _JUDGED.get(setting, setting)  # noqa: PLW2901
+            elif role not in ("", "primary") and setting.startswith("generation."):
+                continue
+            if setting == "training.seed" and not scene.trains:
+                setting = "experiment.seed"  # noqa: PLW2901
+            if said:
+                found[setting].append((index, Group(setting, said, sure=said[0].known, by_name=True, position=index)))
     for setting in sorted(found):
         # The most telling name that has a value wins.
         rows = sorted(found[setting], key=lambda row: (row[1].said[0].value is None, row[0]))
         yield rows[0][1]
     for name, (setting, value) in vocabulary().switches.items():
         said = settings.about(name)
-        if said and said[0].known and said[0].value is True and setting.startswith((*wanted, "models.")):
+        if said and said[0].known and said[0].value is True and setting.startswith(wanted):
             rows_ = tuple(msgspec.structs.replace(each, value=value) for each in said if each.value is True)
             yield Group(setting, rows_, by_name=True)
 
 
-def _meanings(key: str) -> Iterator[tuple[str, int]]:
-    known = settings_by_name()
-    parts = key.split(".")
-    for start in range(len(parts)):
-        name = ".".join(parts[start:])
-        if name in known:
-            yield from known[name]
-            return
+def _wanted(scene: Scene) -> tuple[str, ...]:
+    """The beginnings of settings that a run of this kind has."""
+    holds = {"training": scene.trains, "generation": scene.speaks, "llm": scene.is_llm}
+    seeds = () if scene.trains else ("training.seed",)
+    return tuple(prefix for kind, prefixes in vocabulary().kinds.items() if holds[kind] for prefix in prefixes) + seeds
 
 
-def library_defaults(scene: Scene) -> Iterator[Group]:
-    """What a library's dataclass that a parser fills in holds where nobody sets it."""
+def library_defaults(scene: Scene, elsewhere: frozenset[str]) -> Iterator[Group]:
+    """What a library's dataclass that a parser fills in holds where nobody sets it; `elsewhere`: settings that another file of the run may set."""
     for name in scene.library_defaults:
         defaults = vocabulary().defaults[name]
         where = Place(scene.entry.path)
         for setting, value in defaults.values.items():
+            if setting in elsewhere:
+                continue
             yield Group(setting, (Said(value, where, f"library default of {defaults.of}", Rank.LIBRARY),))
-
-
-def seen_of(group: Group) -> Iterator[Seen]:
-    """The group's values as observations."""
-    for said in group.said:
-        yield Seen(group.setting, said.value, said.place, said.detail, said.rank, said.known and group.sure)

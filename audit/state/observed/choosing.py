@@ -38,7 +38,20 @@ def choose(groups: Iterable[Group]) -> Chosen:
                 alternatives[setting] = tuple(_leaf(said, Confidence.OBSERVED) for said in lost)
         elif unsure:
             candidates[setting] = tuple(_leaf(said, Confidence.UNRESOLVED) for said in unsure)
-    return Chosen(State(leaves, alternatives), candidates)
+    _without_strangers(leaves, candidates)
+    return Chosen(State(leaves, {path: rows for path, rows in alternatives.items() if path in leaves}), candidates)
+
+
+_OF_ID = ("revision", "subset", "split", "tokenizer", "tokenizer_revision", "adapter_revision")
+
+
+def _without_strangers(leaves: dict[str, Leaf], candidates: dict[str, tuple[Leaf, ...]]) -> None:
+    """Drops what belongs to one of several possible models or data sets: which one is meant is not known."""
+    for path, possible in candidates.items():
+        role, _, last = path.rpartition(".")
+        if last == "id" and len(possible) > 1:
+            for name in _OF_ID:
+                leaves.pop(f"{role}.{name}", None)
 
 
 def _decided(groups: list[Group]) -> tuple[Group | None, list[Said]]:

@@ -5,19 +5,22 @@ from collections.abc import Iterator
 
 import msgspec
 
-from audit.documents.place import Place
 from audit.documents.signals import Signals
-from audit.documents.state import Confidence, Leaf, Source, State
 from audit.facts.classify import is_test_path
+from audit.facts.model import DependencyFacts
 from audit.signals.repository import Repository
 from audit.signals.training_path import Entry, TrainingPath, resolve_target
 from audit.state.observed import hydra
-from audit.state.observed.calls import Group, by_calls, by_names, library_defaults
+from audit.state.observed.calls import by_calls, by_names, library_defaults
 from audit.state.observed.choosing import choose
+from audit.state.observed.features import of_command, of_kind, prompts
 from audit.state.observed.identities import identities
 from audit.state.observed.launches import Launch, add_command, add_config, launch_of
 from audit.state.observed.model import Experiment, Rank
-from audit.state.observed.options import Said
+from audit.state.observed.naming import distinct, name_of
+from audit.state.observed.options import constant_option
+from audit.state.observed.kinds import Detected, detected_files, profiles_of
+from audit.state.observed.providers import with_providers
 from audit.state.observed.resolving import Resolver
 from audit.state.observed.scene import Scene
 from audit.state.observed.settings import Settings
@@ -34,66 +37,113 @@ def experiments(repository: Repository, path: TrainingPath, signals: Signals) ->
 
     Main is what trains (where nothing does: what evaluates), what the README starts first, what stands nearest to the root.
     """
-    found: list[Experiment] = []
-    names: set[str] = set()
-    for scene, launch in _runs(repository, path):
-        made = _observed(scene, launch, signals)
-        if made is None:
-            continue
-        name = _unique(made.name, names)
-        names.add(name)
-        found.append(msgspec.structs.replace(made, name=name))
-        if len(found) >= MAX_EXPERIMENTS:
-            break
-    return tuple(found)
+    detected = detected_files(repository, path, signals)
+    made = [(launch, each) for scene, launch in _runs(repository, path) if (each := _observed(scene, launch, detected)) is not None]
+    named = distinct([(each.name, launch) for launch, each in made])
+    return tuple(msgspec.structs.replace(each, name=name) for (_, each), name in zip(made, named, strict=True))[:MAX_EXPERIMENTS]
 
 
 def _runs(repository: Repository, path: TrainingPath) -> Iterator[tuple[Scene, Launch]]:
-    training = list(path.training)
-    others = [entry for entry in path.evaluating if entry not in training]
-    by_entry: dict[str, list[Launch]] = {}
-    for origin, command in path.commands:
-        if not command.target or is_test_path(origin) or origin.startswith(".github/"):
-            continue
-        for target in resolve_target(repository, path.graph, command, origin)[:1]:
-            by_entry.setdefault(target, []).append(launch_of(repository, origin, command))
-    chosen = [entry for entry in (*training, *others) if not _TOOL.search(entry.path)]
+    by_entry = _launches(repository, path)
+    first = _first_in_readme(repository)
     rows = []
-    for entry in dict.fromkeys(chosen):
+    for entry in _entries(path):
         scene = Scene(path, entry)
-        launches = by_entry.get(entry.path, [])[:_MAX_LAUNCHES] or [Launch(entry.path, None)]
-        for launch in launches:
-            rows.append((_order(repository, scene, launch), len(rows), scene, launch))
-    for _, _, scene, launch in sorted(rows, key=lambda row: row[:2]):
+        launches = by_entry.get(entry.path, [])
+        whole = [launch for launch in launches if not launch.is_template]
+        for launch in (whole or launches[:1] or [Launch(entry.path, None)])[:_MAX_LAUNCHES]:
+            rows.append((_order(repository, scene, launch, first), len(rows), scene, launch))
+    for _, _, scene, launch in sorted(rows, key=lambda row: row[:2])[: 2 * MAX_EXPERIMENTS]:
         yield scene, launch
 
 
-def _order(repository: Repository, scene: Scene, launch: Launch) -> tuple[int, int, int, int]:
+def _entries(path: TrainingPath) -> list[Entry]:
+    """What trains, then what evaluates; tools that only prepare or convert left out, unless there is nothing else."""
+    found: dict[str, Entry] = {}
+    for entry in (*path.training, *path.evaluating):
+        found.setdefault(entry.path, entry)
+    return [entry for entry in found.values() if not _TOOL.search(entry.path)] or list(found.values())
+
+
+def _launches(repository: Repository, path: TrainingPath) -> dict[str, list[Launch]]:
+    """The commands of documents and scripts by the entry point that they start, each once."""
+    scripts = _console_scripts(repository, path)
+    found: dict[str, list[Launch]] = {}
+    seen: set[tuple[str, str]] = set()
+    for origin, command in path.commands:
+        if is_test_path(origin) or origin.startswith(".github/"):
+            continue
+        targets = resolve_target(repository, path.graph, command, origin)[:1] if command.target else scripts.get(command.program, ())
+        for target in targets:
+            text = re.sub(r"\s+", " ", command.text)
+            if (target, text) not in seen:
+                seen.add((target, text))
+                found.setdefault(target, []).append(launch_of(repository, origin, command))
+    return found
+
+
+def _console_scripts(repository: Repository, path: TrainingPath) -> dict[str, tuple[str, ...]]:
+    """Console commands of the repository's own packages, with the files that they run."""
+    found: dict[str, tuple[str, ...]] = {}
+    for origin, body in repository.bodies(DependencyFacts):
+        for name, target in body.scripts.items():
+            file, rest = path.graph.modules.resolve(target.partition(":")[0].strip(), origin)
+            if file is not None and not rest:
+                found[name] = (file,)
+    return found
+
+
+def _first_in_readme(repository: Repository) -> dict[str, int]:
+    """Files that commands of the README name, with the line where each is named first."""
+    found: dict[str, int] = {}
+    readme = repository.docs.get(repository.readme or "")
+    for command in readme.commands if readme else ():
+        for word in command.text.split():
+            name = word.strip("'\"").removeprefix("./")
+            if "." in name:
+                found.setdefault(name, command.line)
+    return found
+
+
+_TOY = re.compile(r"(?i)(?:^|[/_\-])(?:debug|tiny|toy|smoke|dummy|test|quick\w*|mini)(?=[/_.\-]|$)")
+
+
+def _order(repository: Repository, scene: Scene, launch: Launch, first: dict[str, int]) -> tuple[int, ...]:
     entry = scene.entry
-    trains = 0 if entry in scene.path.training else 1
-    readme = 0 if launch.origin == repository.readme else 1
-    return trains, 0 if entry.documented else 1, readme, entry.path.count("/")
+    line = launch.command.line if launch.command and launch.origin == repository.readme else first.get(launch.origin, 10**6)
+    return (
+        0 if entry in scene.path.training else 1,
+        1 if launch.is_template else 0,
+        0 if entry.documented else 1,
+        1 if _TOY.search(launch.origin) or any(map(_TOY.search, launch.files)) else 0,
+        line,
+        entry.path.count("/"),
+        0 if "." not in launch.origin or launch.origin.endswith((".sh", ".slurm", ".md", "Makefile")) else 1,
+    )
 
 
-def _observed(scene: Scene, launch: Launch, signals: Signals) -> Experiment | None:
+def _observed(scene: Scene, launch: Launch, detected: Detected) -> Experiment | None:
     settings = _settings(scene, launch)
     resolver = Resolver(scene.graph, settings)
     groups = [
-        *library_defaults(scene),
+        *library_defaults(scene, _set_elsewhere(launch)),
         *by_calls(scene, resolver),
         *by_names(scene, resolver),
         *identities(scene, resolver),
-        *_command(launch),
+        *of_kind(scene),
+        *prompts(scene, resolver),
+        *of_command(launch),
     ]
     chosen = choose(groups)
     if not any(name.startswith(("models.", "datasets.", "training.", "generation.")) for name in (*chosen.state.leaves, *chosen.candidates)):
         return None
+    state = with_providers(chosen.state)
     return Experiment(
-        _name(scene.entry, launch),
+        name_of(scene.entry, launch),
         scene.entry.path,
         launch.place,
-        (),
-        chosen.state,
+        profiles_of(scene, state, detected),
+        state,
         chosen.candidates,
     )
 
@@ -112,41 +162,13 @@ def _settings(scene: Scene, launch: Launch) -> Settings:
 
 
 def _add_python(settings: Settings, repository: Repository, file: str) -> None:
-    from audit.state.observed.options import constant_option
-
     for assign in repository.code[file].assigns:
         option = constant_option(file, assign) if assign.scope == 0 and assign.target.isidentifier() else None
         if option is not None and option.said is not None:
             settings.add(option.name, msgspec.structs.replace(option.said, rank=Rank.CONFIG))
 
 
-def _command(launch: Launch) -> Iterator[Group]:
-    command = launch.command
-    if command is None:
-        return
-    yield Group("execution.command", (Said(command.text, launch.place, "command", Rank.CODE),))
-    if command.launchers:
-        yield Group("execution.launcher", (Said(command.launchers[-1], launch.place, "command", Rank.CODE),))
-
-
-def _name(entry: Entry, launch: Launch) -> str:
-    if launch.files:
-        parts = launch.files[-1].rpartition(".")[0].split("/")
-        return _slug("-".join(parts[-2:] if len(parts) > 2 else parts[-1:]))
-    stem = entry.path.rpartition("/")[2].removesuffix(".py")
-    if launch.origin.endswith((".sh", ".slurm", ".sbatch", ".bash", ".job")):
-        return _slug(launch.origin.rpartition("/")[2].rpartition(".")[0])
-    return _slug(stem)
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "experiment"
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    if name not in taken:
-        return name
-    return next(f"{name}-{n}" for n in range(2, 10_000) if f"{name}-{n}" not in taken)
-
-
-__all__ = ["Confidence", "Leaf", "Place", "Source", "State", "experiments"]
+def _set_elsewhere(launch: Launch) -> frozenset[str]:
+    """Settings that a file of another program may hold: DeepSpeed's has an optimizer and a scheduler of its own."""
+    text = launch.command.text if launch.command else ""
+    return frozenset({"training.scheduler", "training.optimizer"}) if "deepspeed" in text else frozenset()

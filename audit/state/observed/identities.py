@@ -6,14 +6,17 @@ from collections.abc import Iterator
 import msgspec
 
 from audit.documents.place import Place
+from audit.facts.python.identities import identity_kind
 from audit.facts.python.model import Call
-from audit.signals.literals import BUILDERS
+from audit.signals.hub import is_foreign
+from audit.signals.literals import BUILDERS, Use, is_bare_model, uses
+from audit.signals.once import once
+from audit.signals.repository import Repository
 from audit.state.observed.calls import Group
-from audit.state.observed.model import Rank
 from audit.state.observed.options import Said
 from audit.state.observed.resolving import Resolver
 from audit.state.observed.scene import Scene
-from audit.state.observed.vocabulary import role_of_name, vocabulary
+from audit.state.observed.vocabulary import role_of_name, vocabulary, without_role
 
 _MODEL_CLASS = re.compile(
     r".*(?:AutoModel\w*|\w*ForCausalLM|\w*LMHeadModel|\w*ForSequenceClassification|\w*ForConditionalGeneration|\w*ForMaskedLM|\w*ForQuestionAnswering|\w*ForTokenClassification"
@@ -161,34 +164,97 @@ def _dataset_role(scene: Scene, file: str, call: Call, text: str, split: tuple[S
 
 # Names -----------------------------------------------------------------------------------------------------------
 
+_NO_NAME = frozenset(
+    "scratch resume auto none null default best last latest base small medium large xl tiny true false random all train test val main custom model pretrained".split()
+)
+
 
 def _by_names(scene: Scene, resolver: Resolver) -> Iterator[Group]:
     """Options that name a model or a data set, where no call shows where they go."""
     best: dict[str, tuple[int, Group]] = {}
     for key in resolver.settings.names():
-        last = key.rpartition(".")[2]
-        for setting, index in _meant(last, key):
-            said = tuple(each for each in resolver.settings.about(key) if each.value is None or _is_id(each.value) or not each.known)
-            if not said or all(each.value is None and each.known for each in said):
-                continue
-            group = Group(setting, said, sure=said[0].known, by_name=True, position=index)
-            if setting not in best or index < best[setting][0]:
-                best[setting] = (index, group)
+        said = resolver.settings.about(key)
+        if not said or all(each.value is None and each.known for each in said):
+            continue
+        for setting, index in _meant(key.rpartition(".")[2], key):
+            about = _as_model(scene, setting, said) if setting.startswith("models.") else _as_data(scene, setting, said)
+            if about is not None:
+                group = msgspec.structs.replace(about, position=index)
+                if group.setting not in best or index < best[group.setting][0]:
+                    best[group.setting] = (index, group)
     for _, group in best.values():
         yield group
+
+
+def _as_model(scene: Scene, setting: str, said: tuple[Said, ...]) -> Group | None:
+    rows = tuple(each for each in said if not each.known or each.value is None or _names_model(scene, each.value))
+    if not rows or all(each.value is None and each.known for each in rows):
+        top = said[0]
+        aliases = _aliased(scene, top.value) if top.known and isinstance(top.value, str) else ()
+        meant = tuple(Said(use.value, Place(use.path, use.line), f"what {top.value} of {top.detail} may stand for", top.rank, known=False) for use in aliases)
+        return Group(setting, meant, sure=False, by_name=True) if meant else None
+    return Group(setting, rows, sure=rows[0] == said[0] and rows[0].known, by_name=True)
+
+
+def _aliased(scene: Scene, name: str) -> tuple[Use, ...]:
+    """Ids in files that run whose last part is `name`: what the repository's own name of a model may stand for."""
+    end = "/" + name.lower()
+    found = {use.value: use for use in reversed(uses(scene.repository)) if use.path in scene.files and use.value.lower().endswith(end)}
+    return tuple(found[value] for value in sorted(found))
+
+
+def _names_model(scene: Scene, value: object) -> bool:
+    if not isinstance(value, str) or not _is_id(value) or value.lower() in _NO_NAME:
+        return False
+    if not scene.is_llm:
+        return bool(re.fullmatch(r"[A-Za-z][\w.\-/]{2,80}", value))
+    return identity_kind(value) in ("hub", "api", "path") or is_bare_model(value) or value.startswith(("./", "~/", "/", "../")) or value.count("/") > 1
+
+
+def _as_data(scene: Scene, setting: str, said: tuple[Said, ...]) -> Group | None:
+    """A data set's id where it is the hub's, its path where it is a file or folder; a name of the repository's own is a candidate."""
+    top = next((each for each in said if each.value is not None), None)
+    role = setting.rpartition(".")[0]
+    if top is None or not isinstance(top.value, str):
+        return Group(setting, said, sure=False, by_name=True) if top is None or not top.known else None
+    value = top.value.removeprefix("./")
+    folder = next((f"{head}{value}" for head in ("", "data/", "datasets/", "dataset/") if _exists(scene, f"{head}{value}")), "")
+    if folder or re.search(r"\.(?:jsonl?|csv|tsv|txt|parquet|arrow|npz|npy|bin|pkl|h5|zip|gz|zst)$", value):
+        rows = tuple(msgspec.structs.replace(each, value=(folder or value) if each is top else each.value) for each in said)
+        return Group(f"{role}.path", rows, sure=top is said[0] and top.known and not value.startswith(("/", "~", "..")), by_name=True)
+    if identity_kind(value) == "hub" and not is_foreign(value, scene.repository, frozenset()):
+        return Group(setting, said, sure=top is said[0] and top.known, by_name=True)
+    if _is_id(value) and value.lower() not in _NO_NAME and not value.startswith(("/", "~", ".")):
+        return Group(setting, said, sure=False, by_name=True)
+    return None
+
+
+def _exists(scene: Scene, name: str) -> bool:
+    name = name.rstrip("/")
+    return name in scene.repository.path_set or name in own_folders(scene.repository)
 
 
 def _meant(last: str, key: str) -> Iterator[tuple[str, int]]:
     known = vocabulary()
     role = role_of_name(key.replace(".", "_")) or "primary"
-    bare = re.sub(r"^(?:" + "|".join(sorted(known.roles.get(role, ()), key=len, reverse=True)) + r")_", "", last) if role != "primary" else last
+    bare = last if last in known.models else without_role(key)
+    if last not in known.models and role != "primary" and last == role:
+        bare = "model"  # `--judge gpt-4`
     if bare in known.models:
         yield f"models.{role}.id", known.models.index(bare)
     elif last in known.datasets:
-        index = known.datasets.index(last)
         words = set(re.split(r"[^a-z]+", last))
         kind = next((each for word, each in _SPLITS.items() if word in words), "")
-        yield f"datasets.{kind or 'train'}.id", index
+        yield f"datasets.{kind or 'train'}.id", known.datasets.index(last)
 
 
-__all__ = ["Place", "Rank", "identities"]
+@once
+def own_folders(repository: Repository) -> frozenset[str]:
+    """Every folder of the repository."""
+    found: set[str] = set()
+    for path in repository.paths:
+        at = path.find("/")
+        while at >= 0:
+            found.add(path[:at])
+            at = path.find("/", at + 1)
+    return frozenset(found)

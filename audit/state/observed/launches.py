@@ -30,6 +30,15 @@ class Launch(msgspec.Struct, frozen=True):
     files: tuple[str, ...] = ()
 
     @property
+    def is_template(self) -> bool:
+        """Whether it shows how to call the entry point rather than a run: of its few flags, most are to be filled in."""
+        if self.command is None:
+            return False
+        values = [text for _, text, _ in assigned(self.command) if text]
+        gaps = sum(map(is_placeholder, values))
+        return ("..." in self.command.args or gaps > 0) and 3 * gaps >= len(values)
+
+    @property
     def place(self) -> Place:
         """Where it stands."""
         return Place(self.origin, self.command.line if self.command else None)
@@ -104,7 +113,8 @@ def add_command(settings: Settings, launch: Launch, *, strict: bool) -> None:
         if strict and not settings.has(name) and "." not in name:
             continue
         value = typed(text) if text else True
-        known = not is_placeholder(text)
+        # What the parser refuses reaches no run: the command is wrong, and what is meant is not known.
+        known = not is_placeholder(text) and (name not in settings.choices or str(value) in map(str, settings.choices[name]))
         where = Place(launch.origin, line)
         _replace(settings, name, Said(value if known else None, where, f"--{name} in {launch.origin}", Rank.LAUNCH, known))
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from audit.documents.place import Place
-from audit.documents.state import Leaf, State, Value
+from audit.documents.state import Leaf, State
 
 
 class Experiment(msgspec.Struct, frozen=True):
@@ -21,17 +21,6 @@ class Experiment(msgspec.Struct, frozen=True):
     profiles: tuple[str, ...]
     state: State
     candidates: dict[str, tuple[Leaf, ...]] = {}
-
-
-class Seen(msgspec.Struct, frozen=True):
-    """A value of a setting as one place says it. `rank`: which place wins, the higher (see `Rank`); `sure`: whether it is known to reach the setting."""
-
-    setting: str
-    value: Value
-    place: Place
-    detail: str
-    rank: int
-    sure: bool = True
 
 
 class Rank:

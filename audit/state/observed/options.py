@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from audit.documents.place import Place
-from audit.documents.state import Value
+from audit.documents.state import Scalar, Value
 from audit.facts.python.model import Assign, Call, Scope
 from audit.signals.graph import CallGraph, Node
 from audit.state.observed.model import Rank
@@ -33,6 +33,7 @@ class Option(msgspec.Struct, frozen=True):
     name: str
     said: Said | None
     place: Place
+    choices: tuple[Scalar, ...] = ()
 
 
 def plain(name: str) -> str:
@@ -109,10 +110,19 @@ def _argument(path: str, call: Call) -> Iterator[Option]:
         default = "None"
     shown = next((raw for raw in spelled if raw.startswith("--")), spelled[0] if spelled else name)
     made = _option(name, default, path, call.line, f"default of {shown}")
+    made = msgspec.structs.replace(made, choices=_choices(call.kwargs.get("choices", "")))
     yield made
     for other in (*long, *names):
         if other != name and len(other) > 1:
-            yield Option(other, made.said, made.place)
+            yield msgspec.structs.replace(made, name=other)
+
+
+def _choices(text: str) -> tuple[Scalar, ...]:
+    try:
+        found = literal(text)
+    except NoLiteral:
+        return ()
+    return found if isinstance(found, tuple) else ()
 
 
 def _field(path: str, scope: Scope, assign: Assign) -> Option:

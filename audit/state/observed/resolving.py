@@ -22,6 +22,7 @@ _GET = re.compile(r"([A-Za-z_][\w.]{0,100})\.get\(['\"]([\w\-. ]{1,80})['\"](?:,
 _CAST = re.compile(r"(?:float|int|str|bool|Path|pathlib\.Path|os\.path\.expanduser)\((.{1,200})\)")
 _DTYPE = re.compile(r"(?:torch|jnp|jax\.numpy|tensorflow|numpy)\.(float16|bfloat16|float32|float64|half|int8)")
 _ENVIRON = re.compile(r"os\.(?:environ\.get|getenv)\(['\"](\w+)['\"], (.{1,120})\)")
+_CONDITION = re.compile(r" (?:if|or|==|!=|is|in|>|<|>=|<=) |^not ")
 _DEPTH = 4
 
 
@@ -54,6 +55,33 @@ class Resolver:
             return self._option(f"{match[1]}.{match[2]}") or self._of_dictionary(match[1], match[2], file, scope)
         if _NAME.fullmatch(text):
             return self._named(text, file, scope, depth)
+        return self._composed(text, file, scope, line, depth)
+
+    def _composed(self, text: str, file: str, scope: int, line: int, depth: int) -> tuple[Said, ...]:
+        """`a if test else b`, `a or b`, `args.bits == 4`, as far as the settings decide them."""
+        if len(text) > 400 or "…" in text or not _CONDITION.search(text):
+            return ()
+        try:
+            node = ast.parse(text, mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return ()
+        if isinstance(node, ast.IfExp):
+            holds = self._holds(node.test, file, scope)
+            chosen = [node.body, node.orelse] if holds is None else [node.body if holds else node.orelse]
+            found = [self.values(ast.unparse(each), file, scope, line, depth + 1) for each in chosen]
+            if len(found) == 1:
+                return found[0]
+            both = [msgspec.structs.replace(said, known=False) for rows in found for said in rows[:1]]
+            return tuple(both)
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+            for each in node.values:
+                said = self.values(ast.unparse(each), file, scope, line, depth + 1)
+                if not said or not said[0].known or said[0].value:
+                    return said
+            return ()
+        if isinstance(node, (ast.Compare, ast.UnaryOp)):
+            holds = self._holds(node, file, scope)
+            return () if holds is None else (Said(holds, Place(file, line or None), text, Rank.CODE),)
         return ()
 
     def _named(self, text: str, file: str, scope: int, depth: int) -> tuple[Said, ...]:

@@ -11,7 +11,7 @@ from audit.signals.queries import asks, generates, is_engine
 from audit.signals.training_path import Entry, TrainingPath
 from audit.state.observed.launches import add_config
 from audit.state.observed.model import Rank
-from audit.state.observed.options import Option, options
+from audit.state.observed.options import Option, constant_option, options
 from audit.state.observed.settings import Settings
 from audit.state.observed.vocabulary import KnownCall, known_call, vocabulary
 
@@ -97,11 +97,11 @@ class Scene:
         for option in self.options:
             found.drop(option.name, Rank.DEFAULT)
             found.add(option.name, option.said)
+            if option.choices:
+                found.choices[option.name] = option.choices
         if self._constants_are_options:
             for assign in self.graph.python[self.entry.path].assigns:
                 if assign.scope == 0 and assign.target.isidentifier():
-                    from audit.state.observed.options import constant_option
-
                     option = constant_option(self.entry.path, assign)
                     if option is not None:
                         found.add(option.name, option.said)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from audit.documents.state import Scalar
 from audit.state.observed.options import Said
 
 _NOT_OURS = ("deepspeed", "fsdp_config", "accelerate", "hydra.", "defaults.")
@@ -14,11 +15,13 @@ class Settings:
     def __init__(self) -> None:
         self._said: dict[str, list[Said]] = {}
         self._keys: dict[str, set[str]] = {}
+        self.choices: dict[str, tuple[Scalar, ...]] = {}
 
     def copy(self) -> "Settings":
         """A copy that can be added to."""
         other = Settings()
         other._said = {key: list(said) for key, said in self._said.items()}
+        other.choices = self.choices
         other._keys = {last: set(keys) for last, keys in self._keys.items()}
         return other
 

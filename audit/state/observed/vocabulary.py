@@ -46,6 +46,7 @@ class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     names: dict[str, tuple[str, ...]]
     kinds: dict[str, tuple[str, ...]]
+    accepted: dict[str, frozenset[str]]
     switches: dict[str, tuple[str, str]]
     calls: tuple[KnownCall, ...]
     defaults: dict[str, LibraryDefaults]
@@ -91,3 +92,20 @@ def role_of_name(name: str) -> str:
     """The role that a name tells (`judge_model`, `ref_model`), "" where it tells none."""
     words = {word.lower() for word in _WORDS.findall(name)}
     return next((role for role, known in vocabulary().roles.items() if words & set(known)), "")
+
+
+@cache
+def without_role(name: str) -> str:
+    """The last part of a key without the word for its role in front: `judge_temperature` is the temperature of the judge."""
+    last = name.rpartition(".")[2]
+    role = role_of_name(name.replace(".", "_"))
+    heads = sorted(vocabulary().roles.get(role, ()), key=len, reverse=True)
+    return re.sub(rf"^(?:{'|'.join(heads)})_(?:model_)?(?=\w)", "", last) if heads else last
+
+
+def setting_of(key: str) -> tuple[tuple[str, int], ...]:
+    """The settings that a dotted key can mean by its name: by its longest end that is known."""
+    known, parts = settings_by_name(), key.split(".")
+    ends = (".".join(parts[start:]) for start in range(len(parts)))
+    found = next((known[end] for end in ends if end in known), ())
+    return found or known.get(without_role(key), ())

@@ -1,0 +1,124 @@
+"""What a run is made of besides its numbers: framework, backend, launcher, prompts, files."""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from audit.documents.place import Place
+from audit.facts.classify import is_test_path
+from audit.facts.python.model import Assign
+from audit.state.observed.calls import Group
+from audit.state.observed.launches import Launch
+from audit.state.observed.model import Rank
+from audit.state.observed.options import Said
+from audit.state.observed.resolving import Resolver
+from audit.state.observed.scene import Scene
+from audit.state.observed.texts import NoLiteral, literal
+from audit.state.observed.vocabulary import role_of_name
+
+_FRAMEWORKS = {
+    "hf_trainer": "transformers", "raw_torch": "torch", "lightning": "lightning", "keras": "keras", "jax": "jax", "tf": "tensorflow", "sklearn": "scikit-learn",
+}  # fmt: skip
+_BACKENDS = (
+    ("vllm", re.compile(r"vllm(?:\.\w+)*\.(?:LLM|AsyncLLMEngine|LLMEngine|AsyncLLM|AsyncEngineArgs|EngineArgs)")),
+    ("sglang", re.compile(r"sglang(?:\.\w+)*\.(?:Engine|Runtime|gen)")),
+    ("litellm", re.compile(r"litellm(?:\.\w+)*\.(?:a?completion|batch_completion)")),
+    ("llama.cpp", re.compile(r"llama_cpp(?:\.\w+)*\.Llama")),
+)
+_PROCESSES = re.compile(r"--(?:nproc_per_node|nproc-per-node|num_processes|num_gpus)[= ](\d{1,4})\b")
+_NODES = re.compile(r"--(?:nnodes|num_machines|num_nodes)[= ](\d{1,4})\b")
+_MOST_PROMPTS = 8
+_PROMPT = re.compile(r"(?i)prompt|(?:^|_)instruction|system_message|template")
+_NO_PROMPT = re.compile(r"(?i)name|path|file|dir|type|key|url|regex|pattern|len|token|html|filename|title|header|color|format_string|log|message_template|output|yaml|latex|chat_template")
+_KEYED = re.compile(r"(\w+)\['([^']{1,60})'\]")
+
+
+def of_command(launch: Launch) -> Iterator[Group]:
+    """What the command itself is."""
+    command = launch.command
+    if command is None:
+        return
+    yield _group("experiment.command", command.text, launch.place, "the command")
+    if command.launchers:
+        yield _group("execution.launcher", command.launchers[-1].rpartition(" -m ")[2] or command.launchers[-1], launch.place, "the command")
+        processes, nodes = _PROCESSES.search(command.text), _NODES.search(command.text)
+        if processes:
+            yield _group("execution.world_size", int(processes[1]) * (int(nodes[1]) if nodes else 1), launch.place, "the command")
+    if launch.files:
+        yield _group("execution.config_files", launch.files, launch.place, "the command")
+
+
+def of_kind(scene: Scene) -> Iterator[Group]:
+    """Framework and backend."""
+    kinds = [kind for kind in _FRAMEWORKS if kind in scene.loop_kinds]
+    if len(kinds) == 1:
+        heads = scene.heads
+        name = "trl" if kinds[0] == "hf_trainer" and "trl" in heads else _FRAMEWORKS[kinds[0]]
+        yield _group("training.framework", name, Place(scene.entry.path), f"a training loop of {name}")
+    for file, call in scene.calls:
+        backend = next((name for name, pattern in _BACKENDS if pattern.fullmatch(call.name)), "")
+        if backend:
+            yield _group("inference.backend", backend, Place(file, call.line), f"{call.name.rpartition('.')[2]}()")
+
+
+def _group(setting: str, value: "str | int | tuple[str, ...]", place: Place, detail: str) -> Group:
+    return Group(setting, (Said(value, place, detail, Rank.CODE),))
+
+
+# Prompts ---------------------------------------------------------------------------------------------------------
+
+
+def prompts(scene: Scene, resolver: Resolver) -> Iterator[Group]:
+    """Prompts in files that options name, and in constants of files that run."""
+    roles: set[str] = set()
+    for key in resolver.settings.names():
+        if not _PROMPT.search(key.rpartition(".")[2]):
+            continue
+        said = resolver.settings.about(key)
+        files = tuple(each for each in said if isinstance(each.value, str) and each.value.removeprefix("./") in scene.repository.path_set)
+        if files:
+            role = role_of_name(key) or "primary"
+            if role not in roles:
+                roles.add(role)
+                rows = tuple(msgspec.structs.replace(each, value=str(each.value).removeprefix("./")) for each in files)
+                yield Group(f"prompts.{role}.path", rows, sure=files[0].known and files[0] == said[0])
+    if not scene.is_llm:
+        return
+    found = [(file, assign, text) for file in sorted(scene.files) if not is_test_path(file) for assign, text in _constants(scene, file)]
+    if len(found) > _MOST_PROMPTS:
+        return  # a collection: which of them a run takes is not said
+    for file, assign, text in found:
+        role = _prompt_role(assign.target, file)
+        name = role if role not in roles else _slug(assign.target)
+        if name and name not in roles:
+            roles.add(name)
+            yield _group(f"prompts.{name}.text", text, Place(file, assign.line), assign.target)
+
+
+def _constants(scene: Scene, file: str) -> Iterator[tuple[Assign, str]]:
+    for assign in scene.graph.python[file].assigns:
+        name = assign.target
+        if assign.scope or not _PROMPT.search(name) or _NO_PROMPT.search(name) or assign.annotation == "?":
+            continue
+        try:
+            value = literal(assign.value)
+        except NoLiteral:
+            continue
+        if isinstance(value, str) and len(value) > 40 and " " in value:
+            yield assign, value
+
+
+def _prompt_role(target: str, file: str) -> str:
+    keyed = _KEYED.fullmatch(target)
+    if keyed:
+        return _slug(keyed[2])
+    role = role_of_name(target) or role_of_name(file.rpartition("/")[2].removesuffix(".py"))
+    if role:
+        return role
+    return "system" if "system" in target.lower() else "primary"
+
+
+def _slug(name: str) -> str:
+    text = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:32].strip("_")
+    return text if text[:1].isalpha() else ""
