@@ -35,7 +35,7 @@ class Scope(msgspec.Struct, frozen=True, array_like=True):
 
     `kind`: "module", "class", "function", "main" (the body of `if __name__ == "__main__":`). `refs`: names that the scope's own
     statements read or call, as written after import resolution and sorted ("self.evaluate", "utils.train_one_epoch", "main"),
-    the edges of the call graph. `bases`, `decorators`: expression text.
+    the edges of the call graph. `bases`, `decorators`: expression text. `digest`: of what a function named as a metric computes, "" for any other.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Scope(msgspec.Struct, frozen=True, array_like=True):
     bases: tuple[str, ...] = ()
     decorators: tuple[str, ...] = ()
     refs: tuple[str, ...] = ()
+    digest: str = ""
 
 
 class Call(msgspec.Struct, frozen=True, array_like=True):

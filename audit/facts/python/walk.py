@@ -20,6 +20,7 @@ from audit.facts.python.conditions import (
     runs_code,
     type_checking,
 )
+from audit.facts.python.digest import metric_digest
 from audit.facts.python.identities import identity_kind
 from audit.facts.python.model import Assign, Call, Ignore, Import, Param, PythonFacts, Scope, Text
 from audit.facts.python.render import dotted, render
@@ -42,7 +43,18 @@ _ORDER_BLIND = frozenset(
 
 
 class _Scope:
-    __slots__ = ("bases", "decorators", "end_line", "kind", "line", "name", "params", "parent", "refs")
+    __slots__ = (
+        "bases",
+        "decorators",
+        "digest",
+        "end_line",
+        "kind",
+        "line",
+        "name",
+        "params",
+        "parent",
+        "refs",
+    )
 
     def __init__(self, name: str, kind: str, parent: int, line: int, end_line: int) -> None:
         self.name, self.kind, self.parent, self.line, self.end_line = name, kind, parent, line, end_line
@@ -50,6 +62,7 @@ class _Scope:
         self.bases: tuple[str, ...] = ()
         self.decorators: tuple[str, ...] = ()
         self.refs: set[str] = set()
+        self.digest = ""
 
     def frozen(self, refs: tuple[str, ...]) -> Scope:
         return Scope(
@@ -62,6 +75,7 @@ class _Scope:
             self.bases,
             self.decorators,
             refs,
+            self.digest,
         )
 
 
@@ -207,6 +221,7 @@ class Walk:
     def function(self, node: ast.FunctionDef, env: _Env, within: Context) -> None:
         mine = _Scope(node.name, "function", env.scope, node.lineno, node.end_lineno or node.lineno)
         mine.params = self.params(node.args, every=node.name.startswith("test"))
+        mine.digest = metric_digest(node)
         index = self.open(mine, node, env)
         push_body(self.stack, node.body, _Env(index, 0, None, mine.refs))
 
