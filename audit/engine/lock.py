@@ -64,7 +64,7 @@ def check(options: LockOptions, effects: Effects) -> tuple[str, ...]:
 
     Raises DocumentError where there is no lock or no manifest, or one that cannot be read.
     """
-    from audit.lock.check import stale
+    from audit.lock.check import held
 
     data = _read(options.folder, LOCK_PATH, 8 * 2**20)
     if data is None:
@@ -72,7 +72,7 @@ def check(options: LockOptions, effects: Effects) -> tuple[str, ...]:
     lock = read_lock(data)
     options = msgspec.structs.replace(options, offline=True, machine=False)
     with _surroundings(options, effects) as (around, manifest):
-        return stale(lock, manifest, around)
+        return tuple(one.message for one in held(lock, manifest, around).stale)
 
 
 def _before(folder: Path) -> tuple[Lock | None, str]:

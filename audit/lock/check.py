@@ -1,5 +1,6 @@
 """A lock held against what is there now, without a network: what the manifest declares, files, dependencies."""
 
+import enum
 import hashlib
 
 import msgspec
@@ -13,39 +14,77 @@ _HERE = frozenset({LockSource.MANIFEST, LockSource.FILESYSTEM, LockSource.REPOSI
 """Sources that can be asked again without a network."""
 
 
+class Part(enum.Enum):
+    """What of an experiment a value belongs to."""
+
+    IDENTITY = "identity"
+    GENERATION = "generation"
+    FILE = "file"
+    ENVIRONMENT = "environment"
+    CUSTOM = "custom"
+    OTHER = "other"
+
+
+class Stale(msgspec.Struct, frozen=True):
+    """A value of the lock that no longer holds; `message`: one sentence with both values."""
+
+    path: Path
+    message: str
+
+    @property
+    def part(self) -> Part:
+        """What it belongs to."""
+        path = self.path[2:] if self.path[0] == "stages" and len(self.path) > 2 else self.path
+        if path[0] == "files" or any(key.endswith("sha256") for key in path):
+            return Part.FILE
+        if path[0] in ("models", "datasets"):
+            return Part.IDENTITY
+        known = {"generation": Part.GENERATION, "environment": Part.ENVIRONMENT, "custom": Part.CUSTOM}
+        return known.get(path[0], Part.OTHER)
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A lock, and what of it does not hold where it lies. `unknown`: values that could not be looked at."""
+
+    lock: Lock
+    stale: tuple[Stale, ...]
+    unknown: tuple[Path, ...] = ()
+
+
 def declared_digest(state: State) -> str:
     """A digest of what a manifest declares: a comment, the order of keys or a line's end makes no lock stale."""
     rows = [[path, leaf.value] for path, leaf in sorted(state.leaves.items())]
     return hashlib.sha256(msgspec.json.encode(rows)).hexdigest()
 
 
-def stale(lock: Lock, manifest: LockedManifest, around: Surroundings) -> tuple[str, ...]:
-    """What of `lock` no longer holds, a sentence each, in the lock's order. `around`: without a hub, and not of the machine."""
+def held(lock: Lock, manifest: LockedManifest, around: Surroundings) -> Held:
+    """`lock` against the tree `around`, which has no hub and no machine."""
     now = answers_of(around)
-    found = []
+    found: list[Stale] = []
+    unknown: list[Path] = []
     for path, resolved in lock.values.items():
         if is_of_machine(path):
             continue
         if path not in now:
             if not any(path[: len(other)] == other or other[: len(path)] == path for other in now):
-                found.append(f"{_spelt(path)} is locked, and nothing asks for it any more.")
+                found.append(Stale(path, f"{_spelt(path)} is locked, and nothing asks for it any more."))
         elif reason := _differs(path, resolved, now[path]):
-            found.append(reason)
-    found += [f"{_spelt(path)} is not locked yet." for path in now if path not in lock.values]
+            found.append(Stale(path, reason))
+        elif resolved.source is LockSource.FILESYSTEM and now[path].source not in _HERE:
+            unknown.append(path)
+    found += [Stale(path, f"{_spelt(path)} is not locked yet.") for path in now if path not in lock.values]
     if not found and lock.manifest.sha256 != manifest.sha256:
-        found.append(f"{manifest.path} declares something else than what was locked.")
-    return tuple(found)
+        found.append(Stale(("manifest",), f"{manifest.path} declares something else than what was locked."))
+    return Held(lock, tuple(found), tuple(unknown))
 
 
 def _differs(path: Path, resolved: Resolved, now: Found) -> str:
     """Why a value no longer holds, "" where it does or that cannot be told from here."""
     if now.source not in _HERE:
         before = asked_of(resolved)
-        return (
-            f"{_spelt(path)} was locked for {before}, and {now.asked} is declared."
-            if before != now.asked
-            else ""
-        )
+        if now.asked and before != now.asked:
+            return f"{_spelt(path)} was locked for {before or 'something else'}, and {now.asked} is declared."
+        return ""
     if now.value == resolved.value:
         return ""
     if now.value is None:
