@@ -32,6 +32,18 @@ _RECORD = re.compile(
 _NEGATIVE = re.compile(r"oom_kill[ :=]+0\b|oom-kill(?:er)? (?:disabled|count:? 0)")
 
 
+_VICTIM = re.compile(r"Killed process \d+,? \((?P<name>[^()\s]{1,64})\)|\btask=(?P<task>[^,\s]{1,64}),pid=")
+_COMPILER = re.compile(
+    r"^(?:cc1(?:plus|obj)?|cicc|ptxas|nvcc|cudafe\+\+|fatbinary|ld(?:\.\w+)?|lto1|collect2|as|clang\S*|g\+\+\S*|gcc\S*|c\+\+|rustc|ninja|cmake|make|bazel|java)$"
+)
+
+
+def ended_a_build(record: Candidate) -> bool:
+    """Whether the kernel's record names a compiler or a linker as the process that it ended."""
+    found = _VICTIM.search(record.line.text)
+    return found is not None and _COMPILER.match(found["name"] or found["task"]) is not None
+
+
 def find(scene: Scene, job: Job) -> list[Candidate]:
     """Records in any step of a job, the plainest of each kind."""
     killed: Candidate | None = None

@@ -306,7 +306,10 @@ def _with_records(
                 and live[0].origin in (Origin.TEST, Origin.EXCEPTION)
                 and live[0].strength >= Strength.NAMED
             )
-            applies = not live or live[0].origin is Origin.CRASH or (killed and not own)
+            built = machine.ended_a_build(record) and any(
+                _of_a_build(candidate) for candidate in (*live, *rest)
+            )
+            applies = not live or live[0].origin is Origin.CRASH or (killed and not own) or built
         else:
             families = ("cuda", "distributed", "memory")
             applies = (
@@ -318,6 +321,13 @@ def _with_records(
             rest += live
             return [record]
     return live
+
+
+def _of_a_build(candidate: Candidate) -> bool:
+    hit = candidate.hit
+    return hit is not None and (
+        hit.signature.family in ("build", "toolchains") or "build" in hit.signature.name
+    )
 
 
 def _fails(scene: Scene, steps: Sequence[Step]) -> bool:

@@ -24,6 +24,13 @@ _RETRY = re.compile(
 )
 
 
+_BUILT = re.compile(
+    r"\bSuccessfully (?:built|installed)\b|\bBuilt target\b|\bfinished with status 'done'|\[(\d{1,6})/\1\]|\bBuild(?:ing)? (?:succeeded|completed|successful)|"
+    r"\bBUILD SUCCESS|\bFinished `?(?:release|dev)\b|\bCompiled successfully\b|\bninja: no work to do"
+)
+"""What a build tool prints when it got to its end."""
+
+
 def find(view: StepView) -> list[Candidate]:
     """One candidate a signature, its first line, outside of test reports and of exceptions' own lines."""
     spans = [(session.first.number, session.last.number, session.first.source) for session in view.sessions]
@@ -86,7 +93,7 @@ def _candidate(view: StepView, hit: Hit) -> Candidate:
     strength = {"root": Strength.NAMED, "confirming": Strength.CONFIRMING, "cascade": Strength.CASCADE}[
         hit.signature.role
     ]
-    outcome = Outcome.PROGRESSED if view.alive_after(line) else Outcome.TERMINAL
+    outcome = Outcome.PROGRESSED if _survived(view, hit, line) else Outcome.TERMINAL
     if warns(line):
         outcome = Outcome.RECOVERED if outcome is Outcome.PROGRESSED else Outcome.UNRESOLVED
     category = category_of(hit.signature.category)
@@ -118,11 +125,23 @@ def _candidate(view: StepView, hit: Hit) -> Candidate:
     )
 
 
+def _survived(view: StepView, hit: Hit, line: Line) -> bool:
+    """Whether what a line tells did not end anything. A build that failed is survived by one that came to its end, by no other sign of life."""
+    if not view.alive_after(line):
+        return False
+    if hit.signature.family != "build":
+        return True
+    return any(
+        other.number > line.number and _BUILT.search(other.text[:600])
+        for other in view.streams[stream_of(line)]
+    )
+
+
 def _again(before: Candidate, view: StepView, line: Line) -> Candidate:
     """The same signature once more: counted; where the first was survived and this one was not, this one stands."""
     if (
         before.outcome in (Outcome.PROGRESSED, Outcome.RECOVERED)
-        and not view.alive_after(line)
+        and not (before.hit and _survived(view, before.hit, line))
         and stream_of(line) == stream_of(before.line)
     ):
         outcome = Outcome.UNRESOLVED if warns(line) else Outcome.TERMINAL
