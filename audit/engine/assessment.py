@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import audit
-from audit.assess.errors import DocumentError
 from audit.assess.score import Cost
 from audit.assess.suppression import TEXTS, Comment
 from audit.documents.finding import Finding, Severity
@@ -29,7 +28,6 @@ from audit.facts.model import DocsFacts, FileFacts
 from audit.source.snapshot import Entry, Snapshot
 
 if TYPE_CHECKING:  # the rules are imported only where they run
-    from audit.profiles.definitions import Profile
     from audit.rules.rule import Rule
 
 
@@ -61,17 +59,19 @@ class Assessment(msgspec.Struct, frozen=True):
 
 
 class Inquiry(msgspec.Struct, frozen=True):
-    """How a snapshot is assessed: `level` and declared `profiles` choose the rules, the rest does not change the answer."""
+    """How a snapshot is assessed: `level` and declared `profiles` choose the rules. `lenient`: what is wrong in the snapshot's manifest and profiles is
+    passed over, as for the base of a comparison. The rest does not change the answer."""
 
     level: int
     profiles: tuple[str, ...]
     jobs: int | None
     now: int
     files: Callable[[int, int], None]
+    lenient: bool = False
 
 
 def assess(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Assessment:
-    """The assessment of `snapshot`, from the cache where it is known."""
+    """The assessment of `snapshot`, from the cache where it is known. Raises DocumentError where its manifest or a profile is not valid."""
     if kept is None:
         return _made(snapshot, inquiry, None)
     key = _key(snapshot, inquiry)
@@ -97,9 +97,7 @@ def _known(kept: FactCache, key: bytes) -> Assessment | None:
 def _last(snapshot: Snapshot, inquiry: Inquiry) -> bytes:
     """The key of what was assessed last under this repository's name, and asked the same."""
     digest = hashlib.sha256(b"last" + program_digest())
-    digest.update(
-        repr((snapshot.repository, inquiry.level, inquiry.profiles)).encode("utf-8", "surrogateescape")
-    )
+    digest.update(repr((snapshot.repository, *_asked(inquiry))).encode("utf-8", "surrogateescape"))
     return digest.digest()
 
 
@@ -156,9 +154,10 @@ def _with_git(assessment: Assessment, snapshot: Snapshot, inquiry: Inquiry) -> A
     from audit.signals.repository import Repository
     from audit.signals.training_path import TrainingPath
 
-    resolved = _resolved(inquiry.profiles)
     rules = [
-        _raised(rule, resolved) for rule in catalogue.RULES if rule.of_git and rule.level <= inquiry.level
+        msgspec.structs.replace(rule, severity=assessment.rules[rule.id].cost.severity)
+        for rule in catalogue.RULES
+        if rule.of_git and rule.level <= inquiry.level
     ]
     repository = Repository(snapshot, Collection({}, {}, ()))
     asked = catalogue.run(Context(repository, TrainingPath(repository), assessment.signals), rules)
@@ -169,6 +168,7 @@ def _with_git(assessment: Assessment, snapshot: Snapshot, inquiry: Inquiry) -> A
 
 def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Assessment:
     from audit.engine.coverage import coverage
+    from audit.engine.experiment import experiment
     from audit.facts.collect import collect, default_jobs
     from audit.profiles.detect import detect
     from audit.rules import catalogue
@@ -185,21 +185,19 @@ def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asses
     repository = Repository(snapshot, collection)
     path = TrainingPath(repository)
     signals = compute_signals(repository, path)
-    resolved = _resolved(inquiry.profiles)
-    rules = [_raised(rule, resolved) for rule in catalogue.RULES]
+    kinds = experiment(snapshot, inquiry, [rule.id for rule in catalogue.RULES])
+    detected = detect(repository, path, signals, kinds.known)
+    rules = [_weighed(rule, kinds.severities) for rule in catalogue.RULES]
     chosen = [rule for rule in rules if rule.level <= inquiry.level]
-    findings = catalogue.run(Context(repository, path, signals), chosen)
+    context = Context(repository, path, signals, kinds.declared, kinds.applicable(detected), detected)
+    findings = catalogue.run(context, chosen)
     made = Assessment(
         signals=signals,
         findings=findings,
         analysis=analysis(repository, signals),
         quality=quality(repository, signals),
         patterns=patterns(signals),
-        profiles=Profiles(
-            inquiry.profiles,
-            tuple(profile.name for profile in resolved),
-            detect(repository, path, signals),
-        ),
+        profiles=Profiles(kinds.names, tuple(profile.name for profile in kinds.resolved), detected),
         coverage=coverage(snapshot, collection),
         comments=tuple(_comments(repository.facts)),
         rules={},
@@ -208,24 +206,10 @@ def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asses
     return msgspec.structs.replace(redacted(made), rules={rule.id: _rule_facts(rule) for rule in rules})
 
 
-def _resolved(names: Sequence[str]) -> tuple["Profile", ...]:
-    """The declared profiles with all that they extend. Raises DocumentError for a name that there is none of."""
-    from audit.profiles.definitions import profiles, resolve
-
-    for name in names:
-        if name not in profiles():
-            raise DocumentError(
-                f"There is no profile called {name}.", f"There are {', '.join(sorted(profiles()))}."
-            )
-    return resolve(names)
-
-
-def _raised(rule: "Rule", resolved: Sequence["Profile"]) -> "Rule":
-    """The rule with the highest severity that a profile asks of it; no profile lowers one."""
-    asked = [
-        Severity(profile.severities[rule.id].upper()) for profile in resolved if rule.id in profile.severities
-    ]
-    worst = max([rule.severity, *asked], key=lambda severity: severity.rank)
+def _weighed(rule: "Rule", severities: Mapping[str, str]) -> "Rule":
+    """The rule with the severity that the profiles ask of it, where that is graver than its own: no profile lowers one."""
+    asked = severities.get(rule.id)
+    worst = max([rule.severity, *([Severity(asked.upper())] if asked else [])], key=lambda each: each.rank)
     return rule if worst is rule.severity else msgspec.structs.replace(rule, severity=worst)
 
 
@@ -243,9 +227,14 @@ def _comments(facts_by_path: Mapping[str, FileFacts]) -> Iterator[Comment]:
             yield Comment(path, ignore.line, ignore.rules, ignore.reason)
 
 
+def _asked(inquiry: Inquiry) -> tuple[object, ...]:
+    """What of the inquiry the answer depends on; the manifest and the profiles are among the snapshot's entries."""
+    return (inquiry.level, inquiry.profiles, inquiry.lenient)
+
+
 def _key(snapshot: Snapshot, inquiry: Inquiry) -> bytes:
     digest = hashlib.sha256(program_digest())
-    head = (snapshot.repository, snapshot.git, snapshot.gaps, snapshot.notes, inquiry.level, inquiry.profiles)
+    head = (snapshot.repository, snapshot.git, snapshot.gaps, snapshot.notes, *_asked(inquiry))
     for part in head:
         digest.update(repr(part).encode("utf-8", "surrogateescape"))
     for entry in snapshot.entries:

@@ -20,7 +20,8 @@ from audit.assess.suppression import suppress
 from audit.documents.finding import Finding, Severity, Status
 from audit.documents.report import SCHEMA_VERSION, Baseline, Dimensions, Report, Summary, Tool
 from audit.engine.assessment import Assessment, Inquiry, assess
-from audit.engine.options import HIGHEST_LEVEL, Audited, Effects, Options
+from audit.engine.levels import level_of
+from audit.engine.options import Audited, Effects, Options
 from audit.facts.cache import FactCache, default_folder
 from audit.net.errors import NetworkError
 from audit.source.errors import SourceError
@@ -65,10 +66,12 @@ def audit(options: Options, effects: Effects) -> Audited:
         open_snapshot(options.target, environ=effects.environ, progress=effects.step) as snapshot,
     ):
         config = _config(snapshot)
-        work = _Work(options, effects, _inquiry(options, config, effects), kept)
+        asked = options.level or (config.level if config else None) or "auto"
+        work = _Work(options, effects, _inquiry(options, config, effects, level_of(snapshot, asked)), kept)
         assessment = assess(snapshot, work.inquiry, kept)
         outcome = _compared(work, snapshot, _suppressed(assessment, config))
-    report = _report(snapshot, assessment, outcome, work.inquiry)
+    notes = [note for note in (outcome.note, _fell_short(asked, work.inquiry.level)) if note]
+    report = _report(snapshot, assessment, outcome, work.inquiry, notes)
     return Audited(report, assessment.texts, _threshold(config), outcome.fail_on)
 
 
@@ -96,15 +99,22 @@ def _config(snapshot: Snapshot) -> "Config | None":
     return parse_config(data)
 
 
-def _inquiry(options: Options, config: "Config | None", effects: Effects) -> Inquiry:
-    level = options.level or (config.level if config else None) or "auto"
+def _inquiry(options: Options, config: "Config | None", effects: Effects, level: int) -> Inquiry:
     return Inquiry(
-        level=HIGHEST_LEVEL if level == "auto" else min(int(level), HIGHEST_LEVEL),
+        level=level,
         profiles=options.profiles or (config.profiles if config else ()),
         jobs=options.jobs,
         now=int(effects.clock()),
         files=effects.files,
     )
+
+
+def _fell_short(asked: str, level: int) -> str:
+    """What is said where fewer rules ran than were asked for."""
+    if asked == "auto" or int(asked) <= level:
+        return ""
+    lacks = "ml-audit.yaml" if level == 0 else "ml-audit.lock"
+    return f"Level {asked} was asked for; without {lacks} it is level {level} that ran."
 
 
 def _suppressed(assessment: Assessment, config: "Config | None") -> tuple[Finding, ...]:
@@ -150,12 +160,20 @@ def _against(
         commit = base.git.commit if base.git else None
         refuse_itself(name, commit, snapshot)
         config = _config_of_baseline(base)
-        found = _suppressed(assessed := assess(base, work.inquiry, work.kept), config)
+        found = _suppressed(assessed := _of_baseline(base, work), config)
         done = compare(findings, found, head_blobs=blobs, base_blobs=_blobs(base))
         score = overall(_dimensions(found, assessed))
         called = work.options.baseline_name or name
         baseline = Baseline(called, commit, score, risk(score, found), done.gone)
         return _Outcome(done.findings, done.new, baseline, note, _threshold(config) or FailOn.CRITICAL)
+
+
+def _of_baseline(base: Snapshot, work: _Work) -> Assessment:
+    """What holds of the baseline; a mistake in its manifest or profiles is mended in the audited state, or said there."""
+    try:
+        return assess(base, work.inquiry, work.kept)
+    except DocumentError:
+        return assess(base, msgspec.structs.replace(work.inquiry, lenient=True), work.kept)
 
 
 def _threshold(config: "Config | None") -> FailOn | None:
@@ -173,13 +191,15 @@ def _blobs(snapshot: Snapshot) -> dict[str, str]:
     return {entry.path: entry.blob for entry in snapshot.entries if entry.kind is EntryKind.FILE}
 
 
-def _report(snapshot: Snapshot, assessment: Assessment, outcome: _Outcome, inquiry: Inquiry) -> Report:
+def _report(
+    snapshot: Snapshot, assessment: Assessment, outcome: _Outcome, inquiry: Inquiry, notes: Sequence[str]
+) -> Report:
     findings = outcome.findings
     parts = _dimensions(findings, assessment)
     score = overall(parts)
     coverage = assessment.coverage
-    if outcome.note:
-        coverage = msgspec.structs.replace(coverage, notes=(*coverage.notes, outcome.note))
+    if notes:
+        coverage = msgspec.structs.replace(coverage, notes=(*coverage.notes, *notes))
     return Report(
         schema_version=SCHEMA_VERSION,
         tool=Tool(TOOL, package.__version__),

@@ -390,6 +390,14 @@ def is_test_path(path: str) -> bool:
     return not _TEST_FOLDERS.isdisjoint(folders) or _TEST_FILE.fullmatch(name) is not None
 
 
+_OWN_DOCUMENTS: Final = frozenset({"ml-audit.yaml", "ml-audit.lock", "reprollm.yaml", "reprollm.lock"})
+
+
+def is_own_document(path: str) -> bool:
+    """Whether the file is written for this program (or for the one whose users move here): it speaks about the experiment and is no part of it."""
+    return path in _OWN_DOCUMENTS or path.startswith((".ml-audit/", ".reprollm/"))
+
+
 def is_docs_path(path: str) -> bool:
     """Whether `path` lies in a documentation folder or is a document itself (README, Markdown, rst)."""
     return _in_docs(path.lower().rpartition("/")[0]) or kind_of(path) is Kind.DOCS

@@ -10,13 +10,23 @@ from audit.rules import (
     code,
     configuration,
     data,
+    dataset,
     determinism,
     documentation,
     environment,
+    evaluation,
+    execution,
+    generation,
     hub,
+    judge,
+    manifest,
+    model,
     notebooks,
+    privacy,
+    prompt,
     security,
     testing,
+    train,
     training,
 )
 from audit.rules.rule import Context, Outcome, Rule, not_checked
@@ -34,6 +44,17 @@ RULES: tuple[Rule, ...] = (
     *benchmarks.RULES,
     *notebooks.RULES,
     *security.RULES,
+    # Level 1: what a manifest says.
+    *execution.RULES,
+    *manifest.RULES,
+    *model.RULES,
+    *dataset.RULES,
+    *generation.RULES,
+    *prompt.RULES,
+    *evaluation.RULES,
+    *judge.RULES,
+    *train.RULES,
+    *privacy.RULES,
 )
 
 _BY_ID = {rule.id: rule for rule in RULES}

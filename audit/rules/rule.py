@@ -1,22 +1,35 @@
 """What a rule is, what it sees, and what it answers."""
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from audit.documents.finding import Fix, Severity, Status
 from audit.documents.place import Place
+from audit.documents.report import DetectedProfile
 from audit.documents.signals import Signals
+from audit.profiles.definitions import Profile
 from audit.signals.repository import Repository
 from audit.signals.training_path import TrainingPath
 
+if TYPE_CHECKING:  # pydantic is imported only where there is a manifest
+    from audit.state.manifest_reading import Declared
+
 
 class Context(msgspec.Struct, frozen=True):
-    """All that a rule may look at: facts by path, the training path, the signals."""
+    """All that a rule may look at: facts by path, the training path, the signals.
+
+    `declared`: the manifest with the places of its keys, None below level 1 or where there is none. `kinds`: the profiles that apply, parents first: the
+    declared ones, else those that were detected with high confidence. `detected`: all that the code speaks for.
+    """
 
     repository: Repository
     path: TrainingPath
     signals: Signals
+    declared: "Declared | None" = None
+    kinds: dict[str, Profile] = {}
+    detected: tuple[DetectedProfile, ...] = ()
 
 
 class Outcome(msgspec.Struct, frozen=True):

@@ -11,13 +11,13 @@ OUTCOME_LIMIT = 40
 """Findings that one rule gives one by one; the rest is counted in a last one."""
 
 
-def listed(items: Sequence[str], limit: int = 4) -> str:
+def listed(items: Sequence[str], limit: int = 4, word: str = "and") -> str:
     """ "a, b and c"; beyond `limit` items "a, b and 7 more"."""
     if len(items) > limit:
         return f"{', '.join(items[: limit - 1])} and {len(items) - limit + 1} more"
     if len(items) < 2:
         return "".join(items)
-    return f"{', '.join(items[:-1])} and {items[-1]}"
+    return f"{', '.join(items[:-1])} {word} {items[-1]}"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

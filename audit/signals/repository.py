@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from audit.documents.place import Place
-from audit.facts.classify import is_docs_path, is_test_path, is_vendored_path
+from audit.facts.classify import is_docs_path, is_own_document, is_test_path, is_vendored_path
 from audit.facts.collect import Collection
 from audit.facts.kinds import Kind
 from audit.facts.model import (
@@ -90,8 +90,12 @@ class Repository:
 
     @cached_property
     def configs(self) -> dict[str, ConfigFacts]:
-        """YAML, JSON, TOML and INI files outside of tests and docs."""
-        return {p: f for p, f in self.bodies(ConfigFacts) if not is_test_path(p) and not is_docs_path(p)}
+        """YAML, JSON, TOML and INI files outside of tests and docs, the manifest and its like left out: what they declare is no code."""
+        return {
+            p: f
+            for p, f in self.bodies(ConfigFacts)
+            if not is_test_path(p) and not is_docs_path(p) and not is_own_document(p)
+        }
 
     @cached_property
     def scripts(self) -> dict[str, ScriptFacts]:

@@ -23,7 +23,7 @@ Path = tuple[str | int, ...]
 def state_of(manifest: "Manifest", positions: "Positions | None" = None) -> State:
     """The manifest's values by path; with `positions`, each with its line. What a stage leaves out is not filled in."""
     leaves = {}
-    for path, value in _leaves(manifest.model_dump(exclude_none=True), ()):
+    for path, value in _leaves(manifest.model_dump(exclude_none=True, exclude_unset=True), ()):
         if path in _NO_SETTING:
             continue
         place = Place(positions.name, positions.nearest(path)[0]) if positions else None
@@ -39,7 +39,7 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Value]]:
         if any(isinstance(item, (dict, list, tuple)) for item in value):
             for index, item in enumerate(value):
                 yield from _leaves(item, (*path, index))
-        elif value:
+        else:
             plain = tuple(_plain(item) for item in value)
             # One file and a list of one file are the same.
             yield path, plain[0] if len(plain) == 1 and path[-1] == "path" else plain

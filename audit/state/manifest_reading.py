@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from audit.documents.mistakes import Hints, Mistake, Path, Positions, complaints, document_error
+from audit.documents.state import State
 from audit.facts.strict_yaml import read_yaml, untyped
+from audit.state.manifest import state_of
 
 if TYPE_CHECKING:  # pydantic is imported only where a manifest is read
     from audit.documents.manifest import Manifest
@@ -17,10 +19,11 @@ ADVICE: Final = "See docs/manifest.md, or `ml-audit schema manifest`."
 
 
 class Declared(msgspec.Struct, frozen=True):
-    """A manifest with the places of its keys."""
+    """A manifest, the places of its keys, and its values by path."""
 
     manifest: "Manifest"
     positions: Positions
+    state: State
 
 
 def read_manifest(data: bytes, name: str = "ml-audit.yaml") -> "Manifest":
@@ -47,7 +50,7 @@ def read_declared(data: bytes, name: str = "ml-audit.yaml") -> Declared:
         mistakes += _crossed(manifest, positions)
     if mistakes or manifest is None:
         raise document_error(mistakes, name, ADVICE)
-    return Declared(manifest, positions)
+    return Declared(manifest, positions, state_of(manifest, positions))
 
 
 _FREE: Final = frozenset({"params", "metadata"})

@@ -35,7 +35,7 @@ def test_a_report_says_what_was_audited(trainer, tmp_path):
     assert (report.schema_version, report.tool.name, report.level) == (1, "ml-audit", 0)
     assert report.commit == git(trainer, "rev-parse", "HEAD")
     assert report.generated_at == "2026-01-02T03:03:16Z"
-    assert {finding.rule for finding in report.findings} == {rule.id for rule in RULES}
+    assert {finding.rule for finding in report.findings} == {rule.id for rule in RULES if rule.level == 0}
     assert (report.coverage.files, report.coverage.parsed) == (3, 3)
     assert (
         report.analysis.has_readme and report.analysis.has_requirements and not report.analysis.has_pyproject
@@ -100,15 +100,11 @@ def test_profiles_are_resolved_with_their_parents_and_detected(trainer, tmp_path
 
 def test_a_profile_raises_severities_and_lowers_none():
     from audit.documents.finding import Severity
-    from audit.profiles.definitions import Profile
 
     rule = msgspec.structs.replace(RULES[0], severity=Severity.WARNING)
-    profiles = [
-        Profile("a", "", severities={rule.id: "info"}),
-        Profile("b", "", severities={rule.id: "critical"}),
-    ]
-    assert assessment._raised(rule, profiles[:1]).severity is Severity.WARNING
-    assert assessment._raised(rule, profiles).severity is Severity.CRITICAL
+    assert assessment._weighed(rule, {rule.id: "info"}).severity is Severity.WARNING
+    assert assessment._weighed(rule, {rule.id: "critical"}).severity is Severity.CRITICAL
+    assert assessment._weighed(rule, {}) is rule
 
 
 def test_a_damaged_row_costs_time_and_no_answer(trainer, tmp_path):

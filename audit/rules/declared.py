@@ -1,0 +1,217 @@
+"""What rules of level 1 ask of a manifest: whether it says something, where, and where the code shows what it does not say."""
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from audit.documents.finding import Severity
+from audit.documents.place import Place
+from audit.documents.state import Leaf
+from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable
+from audit.rules.wording import listed
+from audit.signals.repository import Repository
+
+if TYPE_CHECKING:  # computed only where something is missing
+    from audit.state.manifest_reading import Declared
+    from audit.state.observed import Experiment
+
+Check = Callable[["View"], Iterable[Outcome]]
+
+_SHOWN: Final = 3
+"""Places in the code that one finding shows for what the manifest does not say."""
+_LONGEST: Final = 60
+
+
+def asked(*kinds: str) -> Callable[[Check], Callable[[Context], Iterable[Outcome]]]:
+    """A check of the manifest as the check of a rule: it applies where there is a manifest, and one of `kinds` (none: any) applies."""
+
+    def wrapped(check: Check) -> Callable[[Context], Iterable[Outcome]]:
+        def rule(context: Context) -> Iterable[Outcome]:
+            if context.declared is None:
+                yield not_applicable("There is no manifest.")
+            elif kinds and context.kinds.keys().isdisjoint(kinds):
+                yield not_applicable(
+                    f"The experiment is not declared or seen to be {listed(kinds, 9, 'or')}."
+                )
+            else:
+                yield from check(View(context, context.declared))
+
+        return rule
+
+    return wrapped
+
+
+class View:
+    """The manifest as a rule sees it."""
+
+    def __init__(self, context: Context, declared: "Declared") -> None:
+        self.context = context
+        self.name = declared.positions.name
+        self._positions = declared.positions
+        self._leaves = declared.state.leaves
+        self._stages = tuple(declared.manifest.stages)
+
+    def is_any(self, *kinds: str) -> bool:
+        """Whether one of these profiles applies."""
+        return not self.context.kinds.keys().isdisjoint(kinds)
+
+    def leaf(self, path: str) -> Leaf | None:
+        """What the manifest says of `path`, at the top or in a stage."""
+        for each in (path, *(f"stages.{stage}.{path}" for stage in self._stages)):
+            if (found := self._leaves.get(each)) is not None:
+                return found
+        return None
+
+    def says(self, *paths: str) -> bool:
+        """Whether one of these paths has a value."""
+        return any(self.leaf(path) is not None for path in paths)
+
+    def table(self, path: str) -> bool:
+        """Whether something is declared at `path` or below it."""
+        heads = (path, *(f"stages.{stage}.{path}" for stage in self._stages))
+        return any(name == head or name.startswith(head + ".") for name in self._leaves for head in heads)
+
+    def text(self, path: str) -> str:
+        """The value as text, "" where there is none."""
+        found = self.leaf(path)
+        return "" if found is None or found.value is None else str(found.value)
+
+    def number(self, path: str) -> float | None:
+        """The value where it is a number."""
+        found = self.leaf(path)
+        value = found.value if found else None
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+    def roles(self, section: str) -> tuple[str, ...]:
+        """The roles of `models`, `datasets` or `prompts`, those of stages too, in the order of the paths."""
+        found: dict[str, None] = {}
+        for name in self._leaves:
+            parts = name.split(".")
+            if parts[0] == "stages" and len(parts) > 2:
+                parts = parts[2:]
+            if parts[0] == section and len(parts) > 1:
+                found.setdefault(parts[1])
+        return tuple(found)
+
+    def place(self, path: str, note: str = "") -> Place:
+        """The line of `path` in the manifest, else of the table around it, else the first."""
+        for each in (path, *(f"stages.{stage}.{path}" for stage in self._stages)):
+            if (leaf := self._leaves.get(each)) is not None and leaf.place is not None:
+                return Place(self.name, leaf.place.line, note)
+        line, _ = self._positions.nearest(tuple(path.split(".")))
+        return Place(self.name, line, note)
+
+    def lacks(
+        self, what: str, *paths: str, fix: str = "", key: str = "", severity: Severity | None = None
+    ) -> Outcome:
+        """The failure that the manifest does not say `what`, which stands at `paths`; with where the code shows it."""
+        seen = [found for path in paths for found in candidates(self.context, path)]
+        shown = f"; {_told(seen[0])}" if seen else ""
+        return failed(
+            f"{self.name} does not say {what}{shown}.",
+            self.place(paths[0]),
+            *(
+                Place(leaf.place.path, leaf.place.line, f"{path} may be {_short(leaf)}")
+                for path, leaf in seen[:_SHOWN]
+                if leaf.place
+            ),
+            fix=fix or None,
+            key=key or paths[0],
+            severity=severity,
+        )
+
+
+def _told(found: tuple[str, Leaf]) -> str:
+    path, leaf = found
+    where = (
+        f"{leaf.place.path}:{leaf.place.line}"
+        if leaf.place and leaf.place.line
+        else leaf.place.path
+        if leaf.place
+        else "the code"
+    )
+    return f"{where} has {path.rpartition('.')[2]} {_short(leaf)}"
+
+
+def _short(leaf: Leaf) -> str:
+    text = ", ".join(map(str, leaf.value)) if isinstance(leaf.value, tuple) else str(leaf.value)
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def candidates(context: Context, path: str) -> list[tuple[str, Leaf]]:
+    """What the code of the experiment shows at `path` (with that path): a value that is sure, else what it may be."""
+    experiment = observed(context)
+    if experiment is None:
+        return []
+    leaf = experiment.state.leaves.get(path)
+    found = (leaf,) if leaf is not None else experiment.candidates.get(path, ())
+    return [(path, each) for each in found if each.place is not None and each.value is not None]
+
+
+def observed(context: Context) -> "Experiment | None":
+    """The experiment of the code that the manifest is about: the one of its name or command, else the main one."""
+    found = _experiments(context)
+    if context.declared is None or not found:
+        return None
+    manifest = context.declared.manifest
+    name = manifest.experiment.name if manifest.experiment else None
+    commands = {
+        " ".join(command.split())
+        for command in (
+            manifest.experiment.command if manifest.experiment else None,
+            manifest.execution.command if manifest.execution else None,
+        )
+        if command
+    }
+    for each in found:
+        leaf = each.state.leaves.get("execution.command")
+        if leaf is not None and " ".join(str(leaf.value).split()) in commands:
+            return each
+    by_entry = [
+        each for each in found if each.entry and any(each.entry in command.split() for command in commands)
+    ]
+    return next((each for each in found if each.name == name), (by_entry or found)[0])
+
+
+_kept: weakref.WeakKeyDictionary[Repository, tuple["Experiment", ...]] = weakref.WeakKeyDictionary()
+
+
+def _experiments(context: Context) -> tuple["Experiment", ...]:
+    """The experiments that the code shows, computed once for each repository."""
+    if context.repository not in _kept:
+        from audit.state.observed import experiments
+
+        _kept[context.repository] = experiments(context.repository, context.path, context.signals)
+    return _kept[context.repository]
+
+
+def missing(view: View, *paths: str) -> list[str]:
+    """Those of the paths that the manifest does not say."""
+    return [path for path in paths if not view.says(path)]
+
+
+def named(paths: Sequence[str]) -> str:
+    """The last parts of the paths, as a list in a sentence."""
+    return listed([path.rpartition(".")[2] for path in paths], 9)
+
+
+def or_else(found: Iterable[Outcome], otherwise: Outcome) -> Iterator[Outcome]:
+    """The outcomes, or `otherwise` where there is none."""
+    outcomes = list(found)
+    yield from outcomes or [otherwise]
+
+
+def declaring(
+    identifier: str,
+    severity: Severity,
+    title: str,
+    why: str,
+    fix: str,
+    passing: str,
+    failing: str,
+    check: Check,
+    *kinds: str,
+) -> Rule:
+    """A rule of level 1: it costs no points, since a repository without a manifest says still less."""
+    return Rule(identifier, severity, title, why, fix, "", 0, passing, failing, asked(*kinds)(check), level=1)
