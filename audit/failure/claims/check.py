@@ -11,8 +11,6 @@ from audit.failure.claims.counts import (
     check_determinism,
     check_scale,
     check_spread,
-    check_stability,
-    check_tests,
 )
 from audit.failure.claims.grammar import statements
 from audit.failure.claims.model import ClaimOutcome, Family, Sentence, Statement
@@ -21,7 +19,10 @@ from audit.failure.claims.result import CONTRADICTED, Result, unknown
 from audit.failure.claims.runs import Runs, runs_of
 from audit.failure.claims.sentences import sentences
 from audit.failure.claims.speed import check_memory, check_speed
+from audit.failure.claims.stability import check_stability
 from audit.failure.claims.tables import table_statements
+from audit.failure.claims.tested import check_tests
+from audit.failure.facts.compute import of_log
 from audit.failure.model import Reading
 from audit.telemetry.model import Telemetry
 
@@ -43,7 +44,7 @@ def check(
     of their lines. `facts`: numbers already computed (token totals need the configuration). Prose never supports a claim. Never raises
     for what the text holds.
     """
-    runs = runs_of(telemetry, text)
+    runs = runs_of(telemetry, text, of_log(reading) if not telemetry.series else None)
     known = list(facts)
     made: list[ClaimOutcome] = []
     metric = ""

@@ -1,6 +1,5 @@
-"""Claims that are settled by counting: finished runs and steps, tokens, tests, values that are not finite, equal values, spread."""
+"""Claims that are settled by counting: finished runs and steps, tokens, equal values, spread."""
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -8,18 +7,15 @@ from statistics import stdev
 from typing import Final
 
 from audit.documents.verdict import Fact, FactInput
-from audit.failure.claims.model import Quantity, Statement
+from audit.failure.claims.model import Statement
 from audit.failure.claims.result import Result, agrees, fact, shown, unknown, verdict
 from audit.failure.claims.runs import Runs, kinds_of, last_points
 from audit.failure.digits import integer
 from audit.failure.facts.completion import tokens
-from audit.failure.facts.formulas import diverged_from, spikes
 from audit.failure.facts.histories import History, by_step
 from audit.failure.facts.make import of_point, of_series
-from audit.failure.facts.metrics import Meaning
 from audit.failure.facts.settings import Settings
-from audit.failure.model import Reading
-from audit.telemetry.model import Outcome, Series, Telemetry
+from audit.telemetry.model import Series
 
 _OF: Final = re.compile(r"\b(?P<n>\d{1,5})\s?(?:/|of|out of)\s?(?P<m>\d{1,5})\b")
 _SEEDS: Final = re.compile(
@@ -155,85 +151,6 @@ def _steps(statement: Statement, runs: Runs) -> Result:
 # -- values ----------------------------------------------------------------------------------------------------------
 
 
-def check_stability(statement: Statement, runs: Runs) -> Result:
-    """No NaN, no spikes, no divergence: of the run in question, of all where they are repetitions."""
-    series = [
-        s
-        for run in runs.examined
-        for s in run.of(Meaning.LOSS, Meaning.GRADIENT_NORM, Meaning.VALIDATION_LOSS)
-    ]
-    if not series:
-        return unknown("the runs given have no loss")
-    text = statement.sentence.text.lower()
-    number = next((quantity for quantity in statement.quantities if not quantity.unit), None)
-    if number is not None:
-        return _bounded(text, number, series)
-    bad: list[str] = []
-    facts: list[Fact] = []
-    for s in series:
-        count = sum(not math.isfinite(v) for v in s.values)
-        facts.append(fact(f"nonfinite {s.name}", count, "values that are not finite", of_series(s)))
-        if count:
-            first = next(p for p in s.points() if not math.isfinite(p.value))
-            bad.append(f"{s.name} is not finite at {count} steps, first at {first.step}")
-    losses = [s for s in series if "loss" in s.name.lower()]
-    if any(w in text for w in ("spike", "smooth", "stable")):
-        for s in losses:
-            found = [x for x in spikes(s.values) if not math.isnan(s.values[x.index])]
-            facts.append(
-                fact(
-                    f"spikes {s.name}",
-                    len(found),
-                    "values above median + 8 deviations and 1.5 medians of the 50 before",
-                    of_series(s),
-                )
-            )
-            if found and ("spike" in text or any(x.back is None for x in found)):
-                bad.append(f"{s.name} has {len(found)} spikes, first at {s.steps[found[0].index]}")
-    if any(w in text for w in ("diverg", "stable", "converge")):
-        bad += [
-            f"{s.name} rises at its end above its lowest value"
-            for s in losses
-            if diverged_from(s.values) is not None
-        ]
-    if bad:
-        return verdict(False, "; ".join(bad[:3]), facts)
-    if max(len(s) for s in series) < 20:
-        return unknown("fewer than 20 values: too few to say", facts)
-    return verdict(True, f"{sum(len(s) for s in series)} values looked at", facts)
-
-
-_BOUND: Final = re.compile(
-    r"(?P<not>\b(?:never|not|no|without|n't)\b[^.;,:]{0,40}?)?"
-    r"\b(?:(?P<upper>below|under|less than|lower than|at most|within)|(?P<lower>above|over|at least|more than|higher than|exceed(?:s|ed|ing)?))\b"
-)
-_NORM: Final = re.compile(r"\bgrad(?:ient)?s?[ _-]?norms?\b|\bnorms? of the gradients?\b")
-
-
-def _bounded(text: str, number: Quantity, series: Sequence[Series]) -> Result:
-    """ "The gradient norm stays below 1.5": every value of the metric that is named, against the number that is stated."""
-    said = [bool(word["upper"]) != bool(word["not"]) for word in _BOUND.finditer(text)]
-    upper = bool(said) and said[0]
-    norms = _NORM.search(text) is not None
-    named = [s for s in series if norms == ("norm" in s.name.lower())]
-    if len(set(said)) != 1 or not named or not (norms or "loss" in text):
-        return unknown("which values the number stated is to bound could not be told")
-    facts: list[Fact] = []
-    held = True
-    told: list[str] = []
-    for each in named:
-        points = list(each.points())
-        loose = next((point for point in points if not math.isfinite(point.value)), None)
-        if loose is not None:
-            return verdict(False, f"{each.name} is not finite at step {loose.step}", facts)
-        point = (max if upper else min)(points, key=lambda point: point.value)
-        word = "max" if upper else "min"
-        facts.append(fact(f"{word}_{each.name}", point.value, f"{word} of the series", of_point(each, point)))
-        held = held and (point.value <= number.value if upper else point.value >= number.value)
-        told.append(f"{each.name} has {shown(point.value)} at step {point.step}")
-    return verdict(held, "; ".join(told[:3]), facts)
-
-
 def check_determinism(runs: Runs) -> Result:
     """Two runs with equal values at every common step."""
     pair = (runs.candidate, runs.baseline) if runs.candidate and runs.baseline else tuple(runs.all[:2])
@@ -303,64 +220,3 @@ def check_spread(statement: Statement, runs: Runs) -> Result:
     wanted = deviation if "deviation" in text or re.search(r"\bstd\b|±", text) else spread
     scale = 0.01 * abs(sum(values) / len(values)) if bound.unit == "%" else 1.0
     return verdict(agrees(bound, wanted, scale=scale), told, facts)
-
-
-# -- tests -----------------------------------------------------------------------------------------------------------
-
-_SUMMARY: Final = re.compile(r"(\d{1,7}) (passed|failed|errors?|skipped|xfailed|xpassed)\b")
-
-
-_ALL_TESTS: Final = re.compile(r"\ball (?:of the )?(?P<n>\d{1,6}) (?:[\w-]+ ){0,4}tests?\b", re.IGNORECASE)
-
-
-def check_tests(statement: Statement, telemetry: Telemetry, reading: Reading | None) -> Result:
-    """ "All tests pass": by test reports, else by the summary lines of the log."""
-    counts = _report_counts(telemetry) or _log_counts(reading)
-    if counts is None:
-        return unknown("no test report and no summary of tests was given")
-    passed, failed, skipped = (
-        counts.get("passed", 0),
-        counts.get("failed", 0) + counts.get("error", 0),
-        counts.get("skipped", 0),
-    )
-    facts = [fact("tests_passed", passed, "tests that passed"), fact("tests_failed", failed, "tests that failed or could not be run"),
-             fact("tests_skipped", skipped, "tests skipped")]  # fmt: skip
-    told = f"{passed} passed, {failed} failed, {skipped} skipped"
-    if failed or not passed:
-        return verdict(False, told, facts)
-    stated = next((q for q in statement.quantities if q.unit in ("test", "tests")), None)
-    if stated is None and (all_of := _ALL_TESTS.search(statement.sentence.text)):
-        return verdict(passed >= integer(all_of["n"]), told, facts)  # a skipped test has not passed
-    return verdict(stated is None or _enough(stated, passed), told, facts)
-
-
-def _enough(stated: Quantity, passed: int) -> bool:
-    return agrees(Quantity(stated.value, "", 0.0, stated.relation, 0, 0), passed)
-
-
-def _report_counts(telemetry: Telemetry) -> dict[str, int] | None:
-    if not telemetry.tests:
-        return None
-    made: dict[str, int] = {}
-    for results in telemetry.tests:
-        made["passed"] = made.get("passed", 0) + results.count(Outcome.PASSED, Outcome.XPASSED)
-        made["failed"] = made.get("failed", 0) + max(
-            results.count(Outcome.FAILED), results.declared.get("failures", 0)
-        )
-        made["error"] = made.get("error", 0) + max(
-            results.count(Outcome.ERROR), results.declared.get("errors", 0)
-        )
-        made["skipped"] = made.get("skipped", 0) + results.count(Outcome.SKIPPED)
-    return made
-
-
-def _log_counts(reading: Reading | None) -> dict[str, int] | None:
-    made: dict[str, int] = {}
-    for line in reading.lines if reading else ():
-        text = line.text.strip("= ")
-        if " in " not in text or not _SUMMARY.match(text):
-            continue
-        for number, word in _SUMMARY.findall(text[:400]):
-            key = "error" if word.startswith("error") else word
-            made[key] = made.get(key, 0) + integer(number)
-    return made or None

@@ -11,7 +11,15 @@ import msgspec
 from audit.documents.verdict import FactInput
 from audit.failure.facts.arms import Arms, arms, listed
 from audit.failure.facts.formulas import deviation, finite, steady
-from audit.failure.facts.histories import History, by_step, compared, histories, last_finite, replicates
+from audit.failure.facts.histories import (
+    History,
+    by_step,
+    compared,
+    histories,
+    last_finite,
+    logged_histories,
+    replicates,
+)
 from audit.failure.facts.make import of_series
 from audit.failure.facts.metrics import Meaning, is_evaluation, meaning, plain
 from audit.failure.facts.performance import whole_rate
@@ -50,9 +58,13 @@ class Runs(msgspec.Struct, frozen=True, eq=False):
         return [self.judged] if self.judged is not None else self.all
 
 
-def runs_of(telemetry: Telemetry, text: str = "") -> Runs:
-    """The runs of what was read; `text` may name the variant that is meant."""
+def runs_of(telemetry: Telemetry, text: str = "", logged: Telemetry | None = None) -> Runs:
+    """The runs of what was read; `text` may name the variant that is meant. What lines of a log tell (`logged`) counts only where no
+    file holds a run.
+    """
     found = histories(telemetry) or listed(telemetry)
+    if not found and logged is not None and not telemetry.runs:
+        found = logged_histories(logged)
     pair = compared(found)
     if pair is not None:
         return Runs(tuple(found), *pair)

@@ -33,8 +33,14 @@ _ERRORS = re.compile(
 )
 _TIME = re.compile(
     r"\b(?:(?:iter\w{0,6}|step|batch|forward|backward|elapsed) time\b|time per (?:iteration|step|batch)|elapsed time"
-    r"|latency|ttft|tpot|itl|e2el|ms step|s it|ms it|time ms|time s)"
+    r"|latency|ttft|tpot|itl|e2el|time ms|time s"
+    r"|(?:step|iter(?:ation)?|batch|fwd|bwd|forward|backward|update|train step) (?:ms|us|secs?|seconds|duration|dur)\b"
+    r"|(?:ms|us|s|secs?|seconds|duration) (?:per )?(?:step|it|iter(?:ation)?|batch|update)\b|\bdt\b)"
 )
+_SECONDS_OF = re.compile(
+    r"(?:step|iter(?:ation)?|batch|forward|backward)_s(?:ec(?:ond)?s?)?(?![a-z])", re.IGNORECASE
+)
+"""`step_s` is a duration, `steps/s` a rate: without their signs they look alike."""
 _THROUGHPUT = re.compile(
     r"\b(?:throughput|tokens? (?:per )?s(?:ec\w{0,4})?|tok s|toks s|tps|tgs|wps|it s|iter s|steps? (?:per )?s(?:ec\w{0,4})?"
     r"|samples? (?:per )?s(?:ec\w{0,4})?|img s|images? (?:per )?s(?:ec\w{0,4})?|req s|examples? (?:per )?s(?:ec\w{0,4})?"
@@ -65,6 +71,8 @@ def meaning(name: str) -> Meaning:
         return Meaning.GRADIENT_NORM
     if "consumed samples" in words or "num input tokens" in words or words in ("samples seen", "tokens seen"):
         return Meaning.SAMPLES
+    if _SECONDS_OF.search(name[:200]):
+        return Meaning.STEP_TIME
     if _THROUGHPUT.search(words):
         return Meaning.THROUGHPUT
     if "runtime" in parts or "scale" in parts:

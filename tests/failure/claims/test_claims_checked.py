@@ -234,7 +234,10 @@ JUNIT = '<testsuite name="s" tests="3" failures="{f}" errors="0" skipped="1"><te
 
 def test_tests() -> None:
     good, bad = JUNIT.format(f=0, body=""), JUNIT.format(f=1, body='<failure message="x"/>')
-    assert status("All tests pass.", {"r.xml": good}) == "supported"
+    assert status("All tests pass.", {"r.xml": good}) == "not_derivable"  # one of the three was skipped
+    assert status("No test failures.", {"r.xml": good}) == "supported"
+    assert status("3/3 tests pass.", {"r.xml": good}) == "contradicted"
+    assert status("2 of 3 tests pass.", {"r.xml": good}) == "supported"
     assert status("All tests pass.", {"r.xml": bad}) == "contradicted"
     assert status("All tests pass.", log="== 3 failed, 5 passed in 1.0s ==") == "contradicted"
     assert status("All tests pass.", log="== 5 passed in 1.0s ==") == "supported"
@@ -477,3 +480,45 @@ def test_a_change_that_is_stated_has_to_be_right_too() -> None:
     assert status("Validation loss is 0.2 lower than main.", files) == "contradicted"
     assert status("Validation loss drops to 2.38.", files) == "supported"
     assert status("Validation loss drops to 2.10.", files) == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("The gradient norm never exceeds 1.5.", "contradicted"),
+        ("The gradient norm is below 1.5 in every step.", "contradicted"),
+        ("The gradient norm stays below 1.5 after step 150.", "supported"),
+        ("After step 150 the gradient norm stays below 1.5.", "supported"),
+        ("The KL never exceeds 0.2.", "supported"),
+        ("The KL stays between 0.1 and 0.2.", "supported"),
+        ("The KL stays between 0.12 and 0.2.", "contradicted"),
+        ("The loss stays below 2.2 after step 20.", "supported"),
+        ("The loss stays below 2.2.", "not_derivable"),
+        ("The loss never exceeds 2.2.", "contradicted"),
+        ("No NaN in 200 steps.", "supported"),
+        ("No NaN in 5000 steps.", "not_derivable"),
+        ("No NaN over 3 seeds.", "not_derivable"),
+    ],
+)
+def test_limits_of_a_course(text: str, told: str) -> None:
+    columns: dict[str, Callable[[int], float]] = {
+        "loss": lambda i: 2.0 + 1 / i,
+        "grad_norm": lambda i: 7.3 if i == 143 else 1.0,
+        "kl": lambda i: 0.1 + 0.001 * (i % 50),
+    }
+    assert status(text, {"run.jsonl": run(200, **columns)}) == told
+
+
+def test_a_log_that_leaves_steps_out_breaks_a_limit_and_keeps_none() -> None:
+    log = "\n".join(f"step {20 * i} loss 2.1 grad_norm {1.9 if i == 9 else 1.0}" for i in range(1, 30))
+    assert status("The gradient norm never exceeds 1.5.", log=log) == "contradicted"
+    assert status("The gradient norm never exceeds 2.5.", log=log) == "not_derivable"
+
+
+CASES = '<testsuite name="s" tests="3" skipped="2"><testcase classname="tests.test_ops" name="test_reference"/><testcase classname="tests.test_cuda" name="test_gather"><skipped message="CUDA is not available"/></testcase><testcase classname="tests.test_cuda" name="test_scatter"><skipped message="CUDA is not available"/></testcase></testsuite>'
+
+
+def test_a_kind_of_tests_that_was_skipped_has_not_passed() -> None:
+    assert status("All CUDA tests pass.", {"r.xml": CASES}) == "contradicted"
+    assert status("All reference tests pass.", {"r.xml": CASES}) == "supported"
+    assert status("All tests pass.", {"r.xml": CASES}) == "not_derivable"
