@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from audit.documents.finding import Severity
+from audit.documents.report import DetectedProfile
 from audit.rules.declared import View, declaring, or_else
 from audit.rules.rule import Outcome, failed, not_applicable, passed
 from audit.rules.wording import listed
@@ -31,27 +32,36 @@ def is_greedy(view: View) -> bool:
     return view.number("generation.temperature") == 0 or view.text("generation.do_sample") == "False"
 
 
+_SAME_LOOP = {"training": "finetuning"}
+"""Kinds that the same code speaks for: the loop that tunes a language model trains, too."""
+
+
 def profiles(view: View) -> Iterable[Outcome]:
     """What is declared against what the code speaks for: each kind is a finding of its own."""
-    context = view.context
-    strong = {each.profile: each for each in context.detected if each.confidence == "high"}
+    strong = _strong(view)
     declared = declared_profiles(view)
-    if not declared:
-        if not strong:
-            yield not_applicable("No profile is declared, and the code speaks for none.")
-            return
-        names = ", ".join(strong)
+    if declared:
+        yield from or_else(
+            _contradicted(view, declared, strong), passed("The code speaks for the declared profiles.")
+        )
+    elif not strong:
+        yield not_applicable("No profile is declared, and the code speaks for none.")
+    else:
         yield failed(
             f"{view.name} declares no profile; the code speaks for {listed(list(strong), 9)}.",
             view.place("experiment.profiles"),
             *(place for each in strong.values() for place in each.evidence[:1]),
-            fix=f"Declare what the experiment is: `experiment: {{profiles: [{names}]}}`.",
+            fix=f"Declare what the experiment is: `experiment: {{profiles: [{', '.join(strong)}]}}`.",
             key="none",
         )
-        return
-    yield from or_else(
-        _contradicted(view, declared, list(strong)), passed("The code speaks for the declared profiles.")
-    )
+
+
+def _strong(view: View) -> dict[str, DetectedProfile]:
+    """What the code surely is, without the general kinds that a special one stands for."""
+    sure = {each.profile: each for each in view.context.detected if each.confidence == "high"}
+    implied = {parent for name in sure for parent in _ancestors(view, name)}
+    implied |= {general for general, special in _SAME_LOOP.items() if special in sure}
+    return {name: each for name, each in sure.items() if name not in implied}
 
 
 def declared_profiles(view: View) -> tuple[str, ...]:
@@ -60,22 +70,22 @@ def declared_profiles(view: View) -> tuple[str, ...]:
     return declared.manifest.profiles if declared else ()
 
 
-def _contradicted(view: View, declared: tuple[str, ...], strong: list[str]) -> Iterable[Outcome]:
-    known = {each.profile: each for each in view.context.detected}
-    parents = {parent for name in known for parent in _ancestors(view, name)}
-    for name in strong:
-        # A kind that a declared one extends is declared with it; the general kind says nothing beside the special one.
-        if name not in view.context.kinds and not (name in parents and name not in declared):
+def _contradicted(
+    view: View, declared: tuple[str, ...], strong: dict[str, DetectedProfile]
+) -> Iterable[Outcome]:
+    kinds, seen = view.context.kinds, {each.profile for each in view.context.detected}
+    for name, found in strong.items():
+        if name not in kinds and _SAME_LOOP.get(name) not in kinds:
             yield failed(
                 f"The code speaks for the profile {name}, which {view.name} does not declare.",
                 view.place("experiment.profiles"),
-                *known[name].evidence[:2],
+                *found.evidence[:2],
                 key=name,
             )
     for name in declared:
-        profile = view.context.kinds.get(name)
+        profile = kinds.get(name)
         recognised = profile is not None and bool(profile.detection.by)
-        if recognised and name not in known and not any(name in _ancestors(view, each) for each in known):
+        if recognised and name not in seen and not any(name in _ancestors(view, each) for each in seen):
             yield failed(
                 f"{view.name} declares the profile {name}, for which nothing in the code speaks.",
                 view.place("experiment.profiles"),

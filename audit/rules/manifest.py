@@ -53,14 +53,20 @@ def required_fields(view: View) -> Iterable[Outcome]:
 
 def _missing(view: View, fields: dict[str, str]) -> Iterable[Outcome]:
     for field, profile in fields.items():
-        if not view.table(field):
-            place = view.place(field)
+        if not view.table(field) and not _need_not(view, field):
             yield failed(
                 f"The profile {profile} requires {field}, which {view.name} does not say.",
-                place,
+                view.place(field),
                 fix=f"Add `{field}` to {view.name}.",
                 key=field,
             )
+
+
+def _need_not(view: View, field: str) -> bool:
+    """Whether a file of the repository stands for a data set's id and revision."""
+    section, _, rest = field.partition(".")
+    role, _, key = rest.partition(".")
+    return section == "datasets" and key in ("id", "revision") and view.says(f"datasets.{role}.path")
 
 
 RULES = (
