@@ -17,7 +17,7 @@ DETERMINISTIC = frozenset(
 """Failures of the machine that come again on the same machine: a limit, a mount, a pool has to change."""
 _LIMIT_IS_WRONG = frozenset(
     "step_time_limit tolerance_too_tight policy_gate limit_exceeded golden_metric_missing no_tests_ran all_tests_skipped gate_did_not_run "
-    "expected_count_mismatch golden_value_mismatch".split()
+    "expected_count_mismatch golden_value_mismatch better_than_bound test_time_limit gate_reads_missing_key".split()
 )
 _TESTS_MISSING = frozenset(
     "coverage_threshold unexpected_pass snapshot_mismatch generated_files_stale contribution_rule pre_commit_failed".split()

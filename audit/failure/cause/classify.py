@@ -28,7 +28,7 @@ from audit.failure.cause.wording import (
 )
 from audit.failure.digits import integer
 from audit.failure.model import Hit
-from audit.failure.structure.comparison import Comparison, Subject, comparison, too_tight
+from audit.failure.structure.comparison import Comparison, Subject, better_than_bound, comparison, too_tight
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -124,9 +124,9 @@ def judge(
         signature = hit.signature.name if hit is not None else _snake(name)
         return Judged(signature, category_of(hit.signature.category) if hit else None, Strength.CASCADE, hit)
     if checked is not None and (
-        name in ("", "AssertionError", "Failed", "SystemExit") or checked.strength >= 2
+        name in ("", "AssertionError", "Failed", "SystemExit") or (checked.strength >= 2 and checked.stated)
     ):
-        judged = _check(checked, name, message + " " + extra, hit, context=context)
+        judged = _check(checked, name, message + " " + extra, hit, context=context, source=source)
         if judged is not None:
             return judged
     if hit is not None and hit.signature.role == "root":
@@ -134,7 +134,9 @@ def judge(
     return _by_type(name, message, hit, context=context, place=place, source=source)
 
 
-def _check(found: Comparison, name: str, text: str, hit: Hit | None, *, context: str) -> Judged | None:
+def _check(
+    found: Comparison, name: str, text: str, hit: Hit | None, *, context: str, source: str
+) -> Judged | None:
     """A failed check, by what it looks at."""
     signature = hit.signature.name if hit is not None else f"{found.subject.value}_gate"
     equal = found.operator in ("==", "!=") or found.word == "not close"
@@ -147,6 +149,15 @@ def _check(found: Comparison, name: str, text: str, hit: Hit | None, *, context:
                 hit,
                 found,
                 why="The error is within what float32 resolution and another order of summation give.",
+            )
+        case _ if better_than_bound(found, text, source):
+            return Judged(
+                "better_than_bound",
+                Category.METRIC_POLICY,
+                Strength.NAMED,
+                hit,
+                found,
+                why="The value is better than the bound against surprises allows: the reference is out of date, or the bound too near.",
             )
         case Subject.PERFORMANCE | Subject.MEMORY | Subject.POLICY:
             return Judged(signature, Category.METRIC_POLICY, Strength.NAMED, hit, found)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from audit.documents.verdict import Category
-from audit.failure.cause import noise
+from audit.failure.cause import misread, noise
 from audit.failure.cause.candidate import Candidate, Origin, Strength
 from audit.failure.cause.scene import Scene
 from audit.failure.gates.model import GateOutcome, Subject
@@ -55,11 +55,15 @@ def tighter_than_arithmetic(gate: GateOutcome) -> bool:
 def refine(candidate: Candidate, scene: Scene) -> Candidate:
     """The candidate with the category that its gate's subject and numbers give it, and the noise of what was measured."""
     candidate = _by_gate(candidate, scene.gates)
-    if candidate.category in (Category.ML_REGRESSION, Category.CORRECTNESS) and (
-        why := noise.within(candidate, scene)
-    ):
-        return _as(candidate, Category.METRIC_POLICY, "limit_within_noise", why)
-    return candidate
+    if (read := misread.told(candidate, scene)) is not None:
+        candidate = msgspec.structs.replace(candidate, line=read[0], hit=None, comparison=None)
+        return _as(candidate, Category.METRIC_POLICY, "gate_reads_missing_key", read[1])
+    noisy = (
+        noise.within(candidate, scene)
+        if candidate.category in (Category.ML_REGRESSION, Category.CORRECTNESS)
+        else None
+    )
+    return _as(candidate, Category.METRIC_POLICY, "limit_within_noise", noisy) if noisy else candidate
 
 
 def _by_gate(candidate: Candidate, gates: Sequence[GateOutcome]) -> Candidate:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from audit.documents.verdict import Category
+from audit.failure.cause import overdue
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import Judged, best_hit, judge
 from audit.failure.cause.scene import StepView, category_of
@@ -112,6 +113,7 @@ def _judged(view: StepView, block: Block) -> tuple[Judged, Line]:
     name = f"{block.frames[-1][0] if block.frames else ''}::{block.name}"
     if _SUBPROCESS.match(root.kind) and (inner := _inner(view, block)) is not None:
         return inner
+    source = view.statement_before(line)
     judged = judge(
         root.kind,
         root.message,
@@ -119,8 +121,9 @@ def _judged(view: StepView, block: Block) -> tuple[Judged, Line]:
         context=name,
         place=_place(block),
         extra=" ".join(row.text for row in root.text[:8]),
-        source=view.statement_before(line),
+        source=source,
     )
+    judged = overdue.judged(block, source, judged)
     if judged.comparison is not None and judged.category is Category.CORRECTNESS:
         judged = _tolerance(judged, differences(row.text for row in root.text))
     if judged.strength is Strength.CASCADE and (inner := _inner(view, block)) is not None:

@@ -4,19 +4,23 @@ Gates are written by people: `900 > 200`, `0.30 < required 0.90`, `accuracy 0.90
 The words looked for are those of comparison and of limits.
 """
 
-import math
 import re
 
 import msgspec
 
-from audit.failure.structure.subjects import Subject, subject_of
+from audit.failure.structure.subjects import Subject, higher_is_better, subject_of
+from audit.failure.structure.verdict_rows import NUMBER as _N
+from audit.failure.structure.verdict_rows import UNIT as _UNIT
+from audit.failure.structure.verdict_rows import bad_verdict, row
+from audit.failure.structure.verdict_rows import number as _value
 
-__all__ = ["Comparison", "Subject", "comparison", "subject_of", "too_tight"]
+__all__ = ["Comparison", "Subject", "better_than_bound", "comparison", "subject_of", "too_tight"]
 
 
 class Comparison(msgspec.Struct, frozen=True):
     """A check that did not hold. `actual`, `limit`: the sides where the sentence gives them. `relative`: `actual` is itself an error
-    and `limit` its tolerance. `strength`: 3 numbers and a relation, 2 a relation in words, 1 only a mark of failure.
+    and `limit` its tolerance. `strength`: 3 numbers and a relation, 2 a relation in words, 1 only a mark of failure. `stated`: the
+    sentence says that the check failed; otherwise only its numbers do.
     """
 
     subject: Subject
@@ -26,14 +30,13 @@ class Comparison(msgspec.Struct, frozen=True):
     operator: str = ""
     relative: bool = False
     word: str = ""
+    stated: bool = True
 
 
 _LONGEST = 2000
 """Characters of a line that are looked at: a sentence is shorter."""
 _MOST = 12
 """Operators or words of a line that are tried."""
-_N = r"[-+]?(?:\d[\d,_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_UNIT = r"(?: ?(?:%|ms|us|s|sec|seconds|MiB|GiB|MB|GB|KB|x|pp|points?|tokens?/s(?:ec)?|samples?/s(?:ec)?|img/s|it/s|steps|lines|tok/s))?"
 _LIMITS = (
     "the|its|required|allowed|expected|golden|maximum|minimum|max|min|limit|threshold|floor|budget|baseline|target|tolerance|rtol|atol|"
     "ceiling|bound|cap|tol|quota|fail-under|need|reference"
@@ -43,12 +46,24 @@ _LEFT = re.compile(rf"(?P<a>{_N}){_UNIT} ?$")
 _RIGHT = re.compile(rf" ?(?:(?:{_LIMITS})\.?(?: of)?[ =:]{{1,3}}){{0,3}}(?P<b>{_N})")
 _WORD = re.compile(
     r"\b(?P<op>below|under|less than|lower than|smaller than|worse than|fell short of|short of|above|over|exceed(?:s|ed|ing)?|greater than|"
-    r"more than|higher than|larger than|slower than|beyond|outside(?: of)?|not within|not in|misses|missed)\b",
+    r"more than|higher than|larger than|slower than|no(?:t|t any)? better than|beyond|outside(?: of)?|not within|not in|misses|missed)\b",
     re.IGNORECASE,
 )
 _AFTER = re.compile(rf"[^\d;]{{0,60}}?(?P<b>{_N})")
 _NUMBER = re.compile(_N)
-_LOW = ("below", "under", "less", "lower", "smaller", "short", "misses", "missed", "fell")
+_LOW = (
+    "below",
+    "under",
+    "less",
+    "lower",
+    "smaller",
+    "short",
+    "misses",
+    "missed",
+    "fell",
+    "no better",
+    "not better",
+)
 _FAIL = re.compile(
     r"^\W{0,4}(?:FAIL(?:ED|URE)?|✗|✘|❌|NOT OK|REGRESSION)\b|\[(?:FAIL(?:ED)?|ERROR|✗)\]|"
     r"\b(?:gate|check|test|threshold|budget|slo|quality|criterion|criteria)\b.{0,40}\b(?:failed|not met|not reached|violated|missed|exceeded)\b|"
@@ -85,11 +100,14 @@ def comparison(text: str, context: str = "") -> Comparison | None:
     """The failed check that a line states, None where it states none. `context`: the test's id or the step's command."""
     text = text[:_LONGEST]
     failing = _FAIL.search(text)
-    if failing is None and _GOOD.search(text):
+    marked = failing is not None or bad_verdict(text)
+    if not marked and _GOOD.search(text):
         return None
     if _AGREE.search(text):
         return Comparison(Subject.NUMERICS, 2, word="not close")
-    found = _by_operator(text, limited=failing is not None) or _by_word(text, limited=failing is not None)
+    found = _by_row(text, marked=marked) if bad_verdict(text) else None
+    found = found or _by_operator(text, limited=marked) or _by_word(text, limited=marked)
+    found = found or _by_row(text, marked=marked)
     if found is None and failing is None and not _NOT_FINITE.search(text):
         return None
     subject = subject_of(text, context)
@@ -142,12 +160,16 @@ def _by_word(text: str, *, limited: bool) -> Comparison | None:
     return None
 
 
-def _value(text: str) -> float | None:
-    try:
-        value = float(text.replace(",", "").replace("_", ""))
-    except ValueError:
+def _by_row(text: str, *, marked: bool) -> Comparison | None:
+    """A number and its limit beside each other. Where the line does not say that the check failed, the numbers do, which is less."""
+    found = row(text)
+    if found is None:
         return None
-    return value if math.isfinite(value) else None
+    stated = found.stated or marked
+    return Comparison(
+        Subject.UNKNOWN, 3 if stated else 2, found.actual, found.limit, found.required,
+        _is_error(text, found.actual, found.limit), found.word, stated,
+    )  # fmt: skip
 
 
 def _is_error(text: str, a: float | None, b: float | None) -> bool:
@@ -169,3 +191,30 @@ def too_tight(found: Comparison) -> bool:
         and found.limit is not None
         and abs(found.limit) < TIGHT
     )
+
+
+_ASSERTED = re.compile(
+    rf"assert\w*[ (](?P<left>[^<>]{{2,200}}?)(?P<op><=?|>=?|, ?)(?: ?)(?P<right>{_N}|[A-Z][A-Z_\d]{{2,40}})\s*(?:,|\)|#|$)"
+)
+_SIDE = re.compile(
+    r"\b(?:upper|lower|max(?:imum)?|min(?:imum)?|ceiling|floor|at most|at least)\b", re.IGNORECASE
+)
+
+
+def better_than_bound(found: Comparison, text: str, source: str = "") -> bool:
+    """Whether the value is on the good side of the bound that it broke: a gate of two sides, of which the one against surprises failed.
+
+    `source`: the statement that raised. Where the order of the sides is not plain (`assert LEAST < accuracy`) nothing is said.
+    """
+    if found.actual is None or found.limit is None or found.relative or found.operator in ("==", "!="):
+        return False
+    asserted = _ASSERTED.search(source)
+    named = asserted["left"] if asserted is not None else text
+    better = higher_is_better(named)
+    if found.subject not in (Subject.QUALITY, Subject.PERFORMANCE) or better is None:
+        return False
+    plain = asserted is not None or found.word not in ("<", ">", "<=", ">=", "≤", "≥")
+    told = asserted is not None or (
+        found.operator[:1] in ("<", ">") and found.stated and bool(_SIDE.search(text) or found.word.isupper())
+    )
+    return plain and told and (found.actual > found.limit if better else found.actual < found.limit)

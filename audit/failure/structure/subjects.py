@@ -26,7 +26,8 @@ _SUBJECTS: tuple[tuple[Subject, "re.Pattern[str]"], ...] = (
         Subject.PERFORMANCE,
         _any(
             r"times?\b(?! ?(?:embed|steps?\b|series|stamps?\b|ax[ei]s|dim|index|mlp|proj|shift|zone))", r"duration",
-            r"latency", r"throughput", r"tokens?[- /]*(?:per|/)[- /]*s", r"tok/s", r"samples?[- /]*(?:per|/)[- /]*s",
+            r"latency", r"throughput", r"tokens?[- /]*(?:per|/)[- /]*s", r"tok/s",
+            r"\b(?:tok|toks|tokens?|samples?|images?|it|iters?|steps?|reqs?|requests?) s\b", r"samples?[- /]*(?:per|/)[- /]*s",
             r"images?/s", r"img/s", r"it/s", r"\bfps\b", r"\bqps\b", r"\brps\b", r"\bspeed", r"\bslow(?:er|down)?\b", r"\bttft\b", r"\btpot\b", r"\bitl\b",
             r"\bmfu\b", r"tflops?", r"flop/s", r"bandwidth", r"gb/s", r"\bms\b", r"benchmark", r"\bperf(?:ormance)?\b", r"\bseconds\b", r"\bp(?:50|90|95|99)\b",
             r"utili[sz]ation",
@@ -88,3 +89,27 @@ def subject_of(text: str, context: str = "") -> Subject:
                 return min(measured)[2] if measured else first
             return first
     return Subject.UNKNOWN
+
+
+_LOWER = _any(
+    r"loss", r"perplexity", r"\bppl\b", r"\b(?:wer|cer|ter)\b", r"\bmse\b", r"\bmae\b", r"rmse", r"mape", r"err(?:or)?s?\b", r"\bfid\b", r"lpips",
+    r"\bkl\b", r"\bece\b", r"regret", r"latency", r"duration", r"times?\b", r"\bp(?:50|90|95|99)\b", r"\bttft\b", r"\btpot\b", r"\bitl\b", r"memory",
+    r"\bmem\b", r"\brss\b", r"warnings?\b", r"size\b", r"\bms\b", r"seconds?\b", r"diff(?:erence)?\b", r"spread", r"\bbpb\b", r"\bnll\b",
+)  # fmt: skip
+_HIGHER = _any(
+    r"accuracy", r"\bacc\b", r"acc@", r"\bauc\b", r"auroc", r"\bf1\b", r"bleu", r"rouge", r"reward", r"\breturns?\b", r"success[- ]rate", r"\bscores?\b",
+    r"\bmap\b", r"m?iou\b", r"\bdice\b", r"exact[- ]match", r"\bem\b", r"pass@", r"pass[- ]rate", r"\br2\b", r"top-?[15]\b", r"finish[- ]rate", r"win[- ]rate",
+    r"recall", r"precision", r"ndcg", r"\bmrr\b", r"psnr", r"ssim", r"correlation", r"throughput", r"tok(?:ens?)?/s",
+    r"\b(?:tok|toks|tokens?|samples?|images?|it|iters?|steps?|reqs?|requests?) s\b", r"samples?/s", r"images?/s", r"img/s",
+    r"it/s", r"\bfps\b", r"\bqps\b", r"\bmfu\b", r"tflops?", r"bandwidth", r"gb/s", r"speed-?up", r"coverage", r"gsm8k", r"mmlu", r"hellaswag",
+    r"hit[- ]rate", r"solved", r"utili[sz]ation", r"tokens? per sec",
+)  # fmt: skip
+
+
+def higher_is_better(text: str) -> bool | None:
+    """Whether more of the measured thing is better, by the name that stands first; None where no name says."""
+    words = text.replace("_", " ")
+    low, high = _LOWER.search(words), _HIGHER.search(words)
+    if low is None or high is None:
+        return None if low is high else high is not None
+    return high.start() < low.start()

@@ -19,7 +19,16 @@ NAMES = {
     for entry in family["signatures"]
     for name in (entry["id"], entry.get("name"))
 }
-OWN = {"step_time_limit", "tolerance_too_tight", "policy_gate", "gate_did_not_run", "value_error"}
+OWN = {
+    "step_time_limit",
+    "test_time_limit",
+    "tolerance_too_tight",
+    "policy_gate",
+    "gate_did_not_run",
+    "gate_reads_missing_key",
+    "better_than_bound",
+    "value_error",
+}
 """Names that the rules themselves give."""
 
 
