@@ -59,6 +59,8 @@ def from_traceback(view: StepView, traceback: Traceback, test: str = "") -> Cand
     outcome = Outcome.PROGRESSED if view.alive_after(last) else Outcome.TERMINAL
     if traceback.logged and outcome is Outcome.PROGRESSED:
         outcome = Outcome.RECOVERED
+    if traceback.ignored:
+        judged = msgspec.structs.replace(judged, strength=Strength.CASCADE)
     return Candidate(
         line,
         judged.signature,

@@ -43,12 +43,16 @@ class Raised(msgspec.Struct, frozen=True):
 
 
 class Traceback(msgspec.Struct, frozen=True):
-    """A traceback with its whole chain, in the order printed. `first`, `last`: line numbers of its text."""
+    """A traceback with its whole chain, in the order printed. `first`, `last`: line numbers of its text.
+
+    `logged`: a logger printed it, so that it was caught. `ignored`: Python says itself that nobody was told (finalisers, exit handlers).
+    """
 
     links: tuple[Raised, ...]
     first: int
     last: int
     logged: bool = False
+    ignored: bool = False
 
     @property
     def source(self) -> str:
@@ -73,13 +77,44 @@ NAMED = re.compile(
 _CONTEXT = "During handling of the above exception, another exception occurred"
 _DIRECT = "The above exception was the direct cause of the following exception"
 _MARGIN = re.compile(r"[\s|]*")
-_LEVEL = re.compile(r"\b(?:ERROR|WARNING|WARN|EXCEPTION|CRITICAL|INFO)\b|^E\d{4} ")
+_LEVEL = re.compile(r"\b(?:ERROR|WARNING|WARN|EXCEPTION|CRITICAL)\b|^[EW]\d{4} ")
+_IGNORED = re.compile(
+    r"Exception ignored (?:in|on)\b|Error in atexit\.|Error in sys\.excepthook|Exception in thread .* \(most likely raised during interpreter shutdown\)"
+)
+_LOGGED_HEADER = re.compile(r"(?P<prefix>\S.{0,160}?[\]:|-] )Traceback \(most recent call last\):\s*$")
+"""A logger that puts its own prefix before every line of a message."""
 _FAR = 60
 """Lines between two links of a chain, or from the last frame to the exception's own line: more is another text."""
 
 
 def tracebacks(lines: Sequence[Line]) -> list[Traceback]:
     """All tracebacks of one stream's lines, in order."""
+    lines, prefixed = _without_prefixes(lines)
+    return [
+        msgspec.structs.replace(found, logged=True) if found.first in prefixed else found
+        for found in _printed(lines)
+    ]
+
+
+def _without_prefixes(lines: Sequence[Line]) -> tuple[Sequence[Line], set[int]]:
+    """The lines, of tracebacks that a logger printed with its prefix before each line without it; and where these begin."""
+    begin: set[int] = set()
+    bare: list[Line] = []
+    prefix = ""
+    for line in lines:
+        if prefix and line.text.startswith(prefix):
+            bare.append(msgspec.structs.replace(line, text=line.text[len(prefix) :]))
+            continue
+        prefix = ""
+        if line.text.endswith("(most recent call last):") and (header := _LOGGED_HEADER.match(line.text)):
+            prefix = header["prefix"]
+            begin.add(line.number)
+            line = msgspec.structs.replace(line, text=line.text[len(prefix) :])  # noqa: PLW2901
+        bare.append(line)
+    return (bare, begin) if begin else (lines, begin)
+
+
+def _printed(lines: Sequence[Line]) -> list[Traceback]:
     found: list[Traceback] = []
     index = 0
     links: list[Raised] = []
@@ -119,8 +154,9 @@ def tracebacks(lines: Sequence[Line]) -> list[Traceback]:
 def _closed(links: list[Raised], first: int, lines: Sequence[Line]) -> Traceback:
     place = bisect_left(lines, first, key=lambda line: line.number)
     before = lines[place - 1] if place else None
-    logged = before is not None and before.number >= first - 2 and bool(_LEVEL.search(before.text[:120]))
-    return Traceback(tuple(links), first, links[-1].line.number, logged)
+    near = before.text if before is not None and before.number >= first - 2 else ""
+    ignored = bool(_IGNORED.search(near[:200]))
+    return Traceback(tuple(links), first, links[-1].line.number, bool(_LEVEL.search(near[:120])), ignored)
 
 
 def _inside(links: list[Raised], lines: Sequence[Line], index: int, relation: Relation) -> bool:
