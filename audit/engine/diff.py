@@ -64,13 +64,42 @@ def drift_of(
 
     old, new = differing(before, after)
     effects.step("Comparing settings")
-    a, b = (
-        _settings(snapshot, entries, kept, effects, jobs)
-        for snapshot, entries in ((before, old), (after, new))
+    first, second = (
+        _read(snapshot, entries, kept, effects, jobs) for snapshot, entries in ((before, old), (after, new))
     )
+    # What one side could not be read of is no change of the other.
+    stating = {
+        leaf.place.path for side in (first, second) for leaf in side.state.leaves.values() if leaf.place
+    }
+    unread = (first.unread | second.unread) & stating
+    a, b = first.without(unread), second.without(unread)
+    notes = [f"{path} was not compared: it could not be read whole." for path in sorted(unread)[:_MOST_NOTES]]
+    if len(unread) > _MOST_NOTES:
+        notes.append(f"{len(unread) - _MOST_NOTES} more files were not compared.")
     sides = [_side(name, snapshot) for name, snapshot in zip(names, (before, after), strict=True)]
     # Compared first, blackened then: two credentials that differ are a change.
-    return redacted(drift(a, b, before=sides[0], after=sides[1], profiles=profiles))
+    return redacted(drift(a, b, before=sides[0], after=sides[1], profiles=profiles, notes=notes))
+
+
+_MOST_NOTES = 10
+
+
+class _Side(msgspec.Struct, frozen=True):
+    """What the files of one side state. `unread`: those with settings of which some may be missing."""
+
+    state: State
+    unread: frozenset[str]
+
+    def without(self, paths: frozenset[str]) -> State:
+        """The state without what these files state."""
+        if not paths:
+            return self.state
+        leaves = {
+            path: leaf
+            for path, leaf in self.state.leaves.items()
+            if leaf.place is None or leaf.place.path not in paths
+        }
+        return State(leaves)
 
 
 def differing(before: Snapshot, after: Snapshot) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
@@ -86,14 +115,33 @@ def _side(name: str, snapshot: Snapshot) -> Side:
     return Side(name, "code", snapshot.git.commit if snapshot.git else None)
 
 
-def _settings(
+def _read(
     snapshot: Snapshot, entries: Sequence[Entry], kept: FactCache | None, effects: Effects, jobs: int | None
-) -> State:
+) -> _Side:
     from audit.facts.collect import collect, default_jobs
-    from audit.state.settings.projection import settings_of
+    from audit.state.settings.projection import counts, is_data_file, is_prompt_file, settings_of
 
     part = msgspec.structs.replace(snapshot, entries=tuple(entries))
     facts = collect(
         part, jobs=jobs or default_jobs(), cache=kept, now=int(effects.clock()), progress=effects.files
     ).facts
-    return settings_of(facts)
+    texts = _texts(snapshot, [entry for entry in entries if is_prompt_file(entry.path)])
+    data = {entry.path: entry.blob for entry in entries if is_data_file(entry.path)}
+    unread = frozenset(path for path, file in facts.items() if file.partial and counts(path))
+    return _Side(settings_of(facts, texts, data), unread)
+
+
+_MOST_TEXTS = 500
+_LONGEST_TEXT = 64 * 1024
+
+
+def _texts(snapshot: Snapshot, entries: Sequence[Entry]) -> dict[str, str]:
+    """The contents of prompts; one that is too long for a prompt is left to its digest among the data."""
+    from audit.facts.decode import decode
+
+    small = [entry for entry in entries if (entry.size or 0) <= _LONGEST_TEXT][:_MOST_TEXTS]
+    found: dict[str, str] = {}
+    for entry, data in snapshot.reader.read(small):
+        if isinstance(data, bytes) and len(data) <= _LONGEST_TEXT:
+            found[entry.path] = decode(data)[0]
+    return found

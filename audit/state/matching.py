@@ -7,10 +7,11 @@ moved with its value is no change; what was moved and changed is one change and 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from keyword import iskeyword
 
 import msgspec
 
-from audit.documents.state import Confidence, Leaf, State
+from audit.documents.state import Confidence, Leaf, State, Value
 from audit.state.settings.key import Name, parsed
 from audit.state.values import is_verbatim, normal, same
 
@@ -52,21 +53,40 @@ def match(a: State, b: State) -> Matched:
 def agree(before: Item, after: Item) -> bool:
     """Whether two settings have the same value as far as can be told."""
     if before.resolved and after.resolved:
-        return same(before.leaf.value, after.leaf.value, verbatim=is_verbatim(before.name.concept))
+        first, second = before.leaf.value, after.leaf.value
+        if same(first, second, verbatim=is_verbatim(before.name.concept)):
+            return True
+        return _is_class(before.name) and _class_name(first) == _class_name(second)
     if before.resolved or after.resolved:
         return False
     return not _computes_otherwise(str(before.leaf.value), str(after.leaf.value))
+
+
+def _is_class(name: Name) -> bool:
+    return name.plain_key.endswith(("_target_", "class_path"))
+
+
+def _class_name(path: Value) -> str:
+    """The class of a dotted path: that a library moved its modules changes none."""
+    return str(path).rpartition(".")[2]
 
 
 _NAMES = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _ARITHMETIC = re.compile(r"[x\d\s.+\-*/()e]{1,200}")
 
 
+def _unnamed(match: re.Match[str]) -> str:
+    return match[0] if iskeyword(match[0]) else "x"
+
+
 def _computes_otherwise(before: str, after: str) -> bool:
     """Whether two expressions compute with other operations or numbers, whatever their names are called."""
-    first, second = (_NAMES.sub("x", text) for text in (before, after))
+    first, second = (_NAMES.sub(_unnamed, text) for text in (before, after))
     return first != second and bool(_ARITHMETIC.fullmatch(first)) and bool(_ARITHMETIC.fullmatch(second))
 
+
+_FEW = 2
+"""Statements of one kind in one place of which each is the other's counterpart; of more, in other numbers, nobody knows which is which."""
 
 Key = Callable[[Item], Hashable]
 
@@ -101,10 +121,11 @@ class _Matching:
                 groups[base][side].append(Item(path, name, leaf))
         for olds, news in groups.values():
             lost, gained = self._equal_ones(olds, news)
-            for old, new in zip(lost, gained, strict=False):
-                self.changed.append(Pair(old, new))
-            self.removed |= {item.path: item for item in lost[len(gained) :]}
-            self.added |= {item.path: item for item in gained[len(lost) :]}
+            if len(lost) == len(gained) or max(len(olds), len(news)) <= _FEW:
+                self.changed += [Pair(old, new) for old, new in zip(lost, gained, strict=False)]
+                lost, gained = lost[len(gained) :], gained[len(lost) :]
+            self.removed |= {item.path: item for item in lost}
+            self.added |= {item.path: item for item in gained}
 
     def _equal_ones(self, olds: Sequence[Item], news: Sequence[Item]) -> tuple[list[Item], list[Item]]:
         """Takes out what agrees; the rest of both sides, in order."""
@@ -171,8 +192,11 @@ class _Matching:
         """The same name in another function of a file, or in a file under another name, with another value."""
         for key in (self._file_and_key, self._file_and_last):
             for old, new in self._pairs(key, lambda *_: True, alone=True):
-                self.changed.append(Pair(old, new))
-                del self.removed[old.path], self.added[new.path]
+                if agree(old, new):
+                    self._settle(old, new)
+                else:
+                    self.changed.append(Pair(old, new))
+                    del self.removed[old.path], self.added[new.path]
 
     def _renamed(self) -> None:
         """Another name for the same thing with the same value: `lr` and `learning_rate`, or a word nobody knows for a telling value."""
@@ -183,6 +207,9 @@ class _Matching:
         ):
             if old.name.concept.startswith("custom.") or new.name.concept.startswith("custom."):
                 self._settle(old, new)
+
+        for old, new in self._pairs(self._file_and_scope, agree, alone=True):
+            self._settle(old, new)
 
     # Helpers -------------------------------------------------------------------------------------------------
 

@@ -61,4 +61,4 @@ def concept(key: str) -> str | None:
     last = words.rpartition(".")[2]
     if last.isdigit():
         last = words.rstrip("0123456789.").rpartition(".")[2]
-    return table.by_name.get(last)
+    return table.by_name.get(last) or table.by_name.get(last.removeprefix("default_"))

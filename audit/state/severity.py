@@ -89,9 +89,12 @@ def judged(
         return severity, why
     if _is_off(leaf.value):
         return DriftSeverity.LOW, "An option that is off changes nothing until somebody uses it."
-    if entry.versions or concept.startswith("custom."):
+    if entry.versions or concept.startswith(("custom.", "evaluation.code.")):
         return min(severity, DriftSeverity.LOW, key=lambda s: s.rank), why
-    if leaf.detail.startswith(("default of", "requirement of")) and severity.rank > DriftSeverity.LOW.rank:
+    if (
+        leaf.detail.startswith(("default of", "requirement of", "text of"))
+        and severity.rank > DriftSeverity.LOW.rank
+    ):
         return _lower(severity), why
     return severity, why
 
@@ -102,7 +105,7 @@ def _lower(severity: DriftSeverity) -> DriftSeverity:
 
 def _is_off(value: Value) -> bool:
     plain = normal(value)
-    return plain is None or plain is False or (plain in ("", "none", (), 0) and plain is not True)
+    return plain is None or plain is False or (plain in ("", "none", "???", (), 0) and plain is not True)
 
 
 _EXACT = re.compile(r"(?:===?)?v?(\d[\w.+!-]{0,60})")

@@ -12,7 +12,7 @@ _LONGEST = 400
 
 def render(drift: Drift) -> str:
     """The whole page."""
-    rows = view.rows(drift)
+    rows = view.rows(drift.changes)
     groups = []
     for severity in view.SEVERITIES:
         chosen = view.of_severity(rows, severity)
@@ -43,7 +43,7 @@ def _row(row: view.Row) -> dict[str, str]:
     return {
         "name": cut(row.name, _LONGEST),
         "concept": row.concept if row.concept not in (row.name, "experiment.files") else "",
-        "where": cut(row.where, _LONGEST),
+        "where": cut(row.places, _LONGEST),
         "kind": row.kind.value,
         "before": row.before,
         "after": row.after,

@@ -40,15 +40,16 @@ def section(
 ) -> dict[str, Any]:
     """What the template of the section is given. `shown`: how many rows at most; `diffs`: how many of their texts' differences."""
     told = [change for change in drift.changes if change.severity is not DriftSeverity.NONE]
-    rows = [_row(view.row(change), links, change) for change in told[:shown]]
+    grouped = view.grouped(told)
+    rows = [_row(row, links, change) for row, change in grouped[:shown]]
     texts = [{"name": row["name"], "where": row["where"], "diff": row["diff"]} for row in rows if row["diff"]]
     return {
         "headline": view.headline(drift),
-        "total": len(told),
+        "total": len(grouped),
         "rows": rows,
-        "hidden": len(told) - len(rows),
+        "hidden": len(grouped) - len(rows),
         "diffs": texts[:diffs],
-        "folded": len(told) > _FOLDED_FROM,
+        "folded": len(grouped) > _FOLDED_FROM,
         "comparable": drift.comparable,
         "notes": [cut(note, _LONGEST) for note in drift.notes],
     }
@@ -68,6 +69,7 @@ def _row(row: view.Row, links: Links | None, change: Any) -> dict[str, Any]:
         "concept": row.concept if row.concept not in (row.name, "experiment.files") else "",
         "where": cut(row.where, _LONGEST),
         "url": links.place(leaf.place) if linked and links and leaf and leaf.place else "",
+        "more": row.more,
         "kind": row.kind.value,
         "before": cut(row.before, _LONGEST),
         "after": cut(row.after, _LONGEST),

@@ -37,7 +37,7 @@ def _lines(drift: Drift) -> Iterator[tuple[str, str]]:
     """(style, text) of every line."""
     yield "", f"{drift.a.name} -> {drift.b.name}"
     yield "1", view.headline(drift)
-    rows = view.rows(drift)
+    rows = view.rows(drift.changes)
     for severity in view.SEVERITIES:
         chosen = view.of_severity(rows, severity)
         if not chosen:
@@ -56,7 +56,7 @@ def _lines(drift: Drift) -> Iterator[tuple[str, str]]:
 
 
 def _row(row: view.Row, style: str) -> Iterator[tuple[str, str]]:
-    place = f"{row.where}  " if row.where else ""
+    place = f"{row.places}  " if row.where else ""
     meant = "" if row.name == row.concept or row.concept in ("experiment.files", "") else f"  [{row.concept}]"
     yield style, f"  {place}{row.name}{meant}"
     yield "", f"      {view.arrow(row)}"

@@ -1,7 +1,8 @@
 """What every rendering of a drift says alike. Nothing here is sanitized: each renderer does that for its own surface."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -36,6 +37,13 @@ class Row(msgspec.Struct, frozen=True):
     by: str
     why: str
     diff: str
+    more: int = 0
+    """How many further places have the same change."""
+
+    @property
+    def places(self) -> str:
+        """The place, and how many further ones say the same."""
+        return f"{self.where} and {self.more} more" if self.more and self.where else self.where
 
 
 def at_least(drift: Drift, severity: DriftSeverity) -> Drift:
@@ -44,9 +52,23 @@ def at_least(drift: Drift, severity: DriftSeverity) -> Drift:
     return msgspec.structs.replace(drift, changes=kept)
 
 
-def rows(drift: Drift) -> list[Row]:
-    """The changes in the drift's order."""
-    return [row(change) for change in drift.changes]
+def rows(changes: Iterable[Change]) -> list[Row]:
+    """The changes in their order; what changed alike in several files is one row that counts them."""
+    return [made for made, _ in grouped(changes)]
+
+
+def grouped(changes: Iterable[Change]) -> list[tuple[Row, Change]]:
+    """The rows, each with the first of its changes."""
+    first: dict[tuple[object, ...], tuple[Row, Change]] = {}
+    more: Counter[tuple[object, ...]] = Counter()
+    for change in changes:
+        made = row(change)
+        key = (made.severity, made.kind, made.name, made.concept, made.before, made.after, made.diff)
+        more[key] += 1
+        first.setdefault(key, (made, change))
+    return [
+        (msgspec.structs.replace(made, more=more[key] - 1), change) for key, (made, change) in first.items()
+    ]
 
 
 def row(change: Change) -> Row:

@@ -136,11 +136,16 @@ def _keywords(call: Call, last: str, scope: str, shown: str) -> Iterator[Found]:
             kind = family.concept if family.concept.count(".") > 1 else f"{family.concept}.{plain(name)}"
         if kind is None or kind == "recording":
             continue
-        if family is None and _says_little(kind, name, text):
+        if family is None and (name in _AMBIGUOUS or _says_little(kind, name, text)):
             continue
         yield _found(kind, scope, f"{shown}.{name}", text, call)
 
 
+# Words that mean a setting where a configuration says them, and anything at all where a call does.
+_AMBIGUOUS = frozenset(
+    "strategy normalize kernel depth width degree scale clip translate shear freeze compile description instruction instructions prompt template features columns columns_to_remove "
+    "experiment env stage engine schedule platform backend provider attack delta sigma channels filters heads iou conf limit benchmark stop mean std annotator transform transforms".split()
+)
 _VAGUE = frozenset(
     "model data dataset name task tokenizer loss device normalize kernel depth width degree split dtype transform transforms scale r template padding_side columns features input_size".split()
 )

@@ -13,6 +13,10 @@ _PROGRAMS = frozenset(
     "torchrun accelerate deepspeed lm_eval lm-eval lighteval vllm trl axolotl llamafactory-cli litgpt tune inspect sglang fairseq-train fairseq-generate fairseq-eval-lm helm-run "
     "onmt_train onmt_translate yolo nemo_run swift xtuner python python3".split()
 )
+_RUNNER = re.compile(r"^(?:poetry|uv|pdm|pipenv|hatch|pixi|rye) run ")
+_SHELL = frozenset(
+    "export set declare echo cd source eval printf read local unset mkdir cp mv rm cat".split()
+)
 _OVERRIDE = re.compile(r"\+{0,2}([A-Za-z_][\w.\-/@]{0,120})=(.{1,300})", re.DOTALL)
 _ENVIRONMENT = re.compile(
     r"PYTHONHASHSEED|CUBLAS_WORKSPACE_CONFIG|TF_\w{1,40}|XLA_\w{1,40}|NCCL_ALGO|CUDA_VISIBLE_DEVICES|VLLM_\w{1,60}|OPENAI_(?:BASE_URL|API_BASE|MODEL)|HF_(?:ENDPOINT|HUB_OFFLINE|DATASETS_OFFLINE)|OMP_NUM_THREADS|JAX_\w{1,40}"
@@ -33,6 +37,7 @@ def script_settings(script: ScriptFacts) -> Iterator[Found]:
         if (
             not known
             or known == "recording"
+            or not value
             or "$" in value
             or any(found.concept == known and same(found.value, value) for found in handed)
         ):
@@ -55,7 +60,7 @@ def command_settings(command: Command) -> Iterator[Found]:
         or bool(command.launchers)
         or command.program in _PROGRAMS - {"python", "python3"}
     )
-    if not runs:
+    if not runs or command.program in _SHELL:
         return
     for name, value in command.env:
         known = concept(name)
@@ -96,6 +101,7 @@ def _flag(name: str, values: list[str], line: int, scope: str) -> Found | None:
     known = concept(name) or (
         "execution.launcher." + word if word in _LAUNCHER_FLAGS else "custom." + word.rpartition(".")[2]
     )
+    values = [_RUNNER.sub("", text) for text in values]
     value: Value = values[0] if len(values) == 1 else tuple(values)
     if any("$" in text for text in values):
         return None

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from audit.documents.state import Value
+from audit.documents.state import Scalar, Value
 from audit.facts.model import ConfigFacts, Setting
 from audit.state.names import concept, plain
 from audit.state.settings.key import Found
@@ -47,10 +47,31 @@ def config_settings(file: str, config: ConfigFacts) -> Iterator[Found]:
     """The settings of one file; none where nothing in it says that it configures an experiment."""
     if _OTHER.search("/" + file) or _RUN_FOLDER.search(file) or not _configures(file, config):
         return
-    named = _with_names(config.settings)
-    for key, value, line in _joined(named):
-        found = concept(key) or "custom." + (_last(key) or "value")
-        yield Found(found, "", key, value, line, f"{key} of {config.format.upper()}")
+    hydra = "defaults" in config.tags
+    for key, value, line in _joined(_with_names(config.settings)):
+        name, meant = _of_hydra(key, value) if hydra else (key, value)
+        found = concept(name) or "custom." + (_last(name) or "value")
+        yield Found(found, "", name, meant, line, f"{name} of {config.format.upper()}")
+
+
+_DEFAULTS = re.compile(r"(?:defaults|.*\.defaults)\.(?:\d{1,6}|\[[^\]]*\])\.(.+)")
+
+
+def _of_hydra(key: str, value: Value) -> tuple[str, Value]:
+    """An item of a list of defaults by its group alone: neither its place in the list nor the ending of the file's name is part of the choice."""
+    match = _DEFAULTS.fullmatch(key)
+    if match is None and key.rpartition(".")[2] != "defaults":
+        return key, value
+    if isinstance(value, tuple):
+        value = tuple(_without_ending(item) for item in value)
+    else:
+        value = _without_ending(value)
+    group = match[1].removeprefix("override ").removeprefix("optional ").strip("/") if match else ""
+    return f"defaults.{group}" if match else key, value
+
+
+def _without_ending(value: Scalar) -> Scalar:
+    return value.removesuffix(".yaml").removesuffix(".yml") if isinstance(value, str) else value
 
 
 def _configures(file: str, config: ConfigFacts) -> bool:

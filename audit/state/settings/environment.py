@@ -23,7 +23,8 @@ def dependency_settings(file: str, facts: DependencyFacts) -> Iterator[Found]:
     """What a manifest declares."""
     aside = is_for_development(file.rpartition("/")[2]) or is_for_development(file.rpartition("/")[0])
     for requirement in facts.requirements:
-        yield _declared(requirement, aside)
+        if requirement.name != "python" or not facts.python:
+            yield _declared(requirement, aside)
     if facts.python:
         yield Found("execution.python", "", "python", facts.python, facts.python_line, "requires Python")
     for address, line in facts.indexes:

@@ -40,15 +40,70 @@ def counts(path: str) -> bool:
     return not (is_test_path(path) or is_docs_path(path) or is_vendored_path(path) or _TOOL.search(path))
 
 
-def settings_of(facts: Mapping[str, FileFacts]) -> State:
-    """The state that these files describe: every setting at a path of its own, sorted."""
+def settings_of(
+    facts: Mapping[str, FileFacts],
+    texts: Mapping[str, str] | None = None,
+    data: Mapping[str, str] | None = None,
+) -> State:
+    """The state that these files describe: every setting at a path of its own, sorted. `texts`: the contents of prompts by path; `data`: the ids of
+    the contents of data files by path."""
     leaves: dict[str, Leaf] = {}
+    for path, text in (texts or {}).items():
+        _add(leaves, path, iter([Found(_prompt_of(path), "", "content", text, 0, "content of the file")]))
+    for path, blob in (data or {}).items():
+        _add(
+            leaves,
+            path,
+            iter([Found("datasets.files.digest", "", "content", blob, 0, "content of the file")]),
+        )
     for path, file in facts.items():
         if file.body is not None and (
             counts(path) or isinstance(file.body, (DependencyFacts, LockFacts, VersionFacts, ContainerFacts))
         ):
             _add(leaves, path, found_in(path, file))
     return State(dict(sorted(leaves.items())))
+
+
+_PROMPT_FILE = re.compile(
+    r"(?:^|/)(?:[\w.-]*prompts?|[\w.-]*templates?|instructions?|rubrics?|few_?shots?)/(?:[^/]+/)*[^/]+\.(?:txt|md|prompt|jinja2?|j2|tmpl|template)$|(?:^|/)[\w.-]*(?:prompt|rubric|chat_template|system_message|instruction)[\w.-]*\.(?:txt|md|prompt|jinja2?|j2|tmpl)$|\.(?:prompt|jinja2?)$",
+    re.I,
+)
+_DATA_FILE = re.compile(
+    r"\.(?:csv|tsv|jsonl|parquet|arrow|feather|npy|npz|h5|hdf5|pkl|pickle|tfrecord|mat|lmdb|bin\.gz|csv\.gz|jsonl\.gz|json\.gz)$|(?:^|/)(?:data|datasets?)/(?:[^/]+/)*[^/]+\.(?:txt|json|zip|gz|xz)$",
+    re.I,
+)
+_NO_DATA = re.compile(
+    r"(?:^|/)(?:results?|outputs?|logs?|runs|wandb|assets|figures?|images?|plots?|leaderboards?|checkpoints?|static|\.[^/]+|benchmark_results|baselines?_results|predictions|model_outputs?)[\w-]*/|(?:^|/)[\w.-]*(?:results?|outputs?|predictions|metrics|leaderboard|scores?|log|benchmark|requirements|readme|license)[\w.-]*\.\w+$",
+    re.I,
+)
+
+
+def is_prompt_file(path: str) -> bool:
+    """Whether a file is by its name a prompt, an instruction or a chat template."""
+    return (
+        bool(_PROMPT_FILE.search(path))
+        and counts(path)
+        and not re.search(r"(?i)(?:^|/)(?:readme|license|changelog)", path)
+        and not _WEB.search(path)
+    )
+
+
+_WEB = re.compile(r"(?i)\.html?\.|(?:^|/)(?:issue_template|pull_request_template|email|web|docs?)[\w-]*/")
+
+
+def is_data_file(path: str) -> bool:
+    """Whether a file is by its name data that is tracked, and not what a run wrote."""
+    return bool(_DATA_FILE.search(path)) and counts(path) and not _NO_DATA.search(path)
+
+
+def _prompt_of(path: str) -> str:
+    name = path.lower()
+    if "chat_template" in name:
+        return "models.primary.chat_template"
+    role = next(
+        (role for role in ("judge", "system") if role in name), "judge" if "rubric" in name else "user"
+    )
+    return f"prompts.{role}.text"
 
 
 def _add(leaves: dict[str, Leaf], file: str, found: Iterator[Found]) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from audit.documents.state import Value
 from audit.facts.python.model import Assign, Call, Param, PythonFacts, Scope
@@ -18,6 +19,8 @@ _FRAMEWORKS = frozenset(
     ray tune opacus detectron2 mmcv mmdet ultralytics absl ml_collections hydra omegaconf wandb
     """.split()
 )
+# A file that draws a page shows models and prompts to people: it runs no experiment.
+_PAGES = frozenset({"gradio", "streamlit", "dash", "nicegui", "chainlit", "panel"})
 _CONFIG_CLASS = re.compile(
     r"(?i)(?:conf(?:ig)?|args|arguments|params|hparams|hyperparams|hyperparameters|options|settings)$"
 )
@@ -35,10 +38,13 @@ Options = Iterator[Found]
 
 def python_settings(file: str, facts: PythonFacts) -> Iterator[Found]:
     """The settings of one Python file (or of the code of one notebook)."""
+    if any(item.module.partition(".")[0] in _PAGES for item in facts.imports):
+        return
     reader = _Reader(file, facts)
     yield from reader.options()
     yield from reader.parameters()
     yield from reader.assignments()
+    yield from reader.metrics()
     for call in facts.calls:
         yield from call_settings(call, reader.scope_name(call.scope))
 
@@ -140,6 +146,22 @@ class _Reader:
         if found and found.resolved:
             yield found
 
+    # Metrics ------------------------------------------------------------------------------------------------------
+
+    def metrics(self) -> Options:
+        """What functions that are named as metrics compute, as a digest of their code."""
+        for index, scope in enumerate(self.facts.scopes):
+            if scope.digest and scope.kind == "function":
+                name = self.scope_name(index)
+                yield Found(
+                    f"evaluation.code.{scope.name}",
+                    name.rpartition(".")[0],
+                    f"{scope.name}()",
+                    f"code {scope.digest}",
+                    scope.line,
+                    f"code of {name}()",
+                )
+
     # Constants ---------------------------------------------------------------------------------------------------
 
     def assignments(self) -> Options:
@@ -151,6 +173,9 @@ class _Reader:
 
     def _assignment(self, assign: Assign, scope: Scope) -> Options:
         target, holder = assign.target, ""
+        if _PROMPT.search(target) and (found := self._prompt(assign)):
+            yield found
+            return
         if "[" in target:
             yield from self._item(assign)
             return
@@ -182,6 +207,34 @@ class _Reader:
         if found and (found.resolved or scope.kind == "class"):
             yield found
 
+    def _prompt(self, assign: Assign) -> Found | None:
+        """A text that is named as a prompt."""
+        text, name = assign.value, plain(assign.target.rpartition(".")[2])
+        cut = text.endswith(("…'", "…"))
+        if (
+            len(text) < _SHORTEST_PROMPT
+            or text.lstrip("rbfRBF")[:1] not in "'\""
+            or "." in assign.target.removeprefix("self.")
+        ):
+            return None
+        try:
+            value: Value = value_of(text.replace("…", "...") if cut else text.removeprefix("f"))
+        except Unknown:
+            value = text
+        if not isinstance(value, str) or (" " not in value and "\n" not in value):
+            return None
+        if _NO_PROMPT.search(name) or "</" in value:
+            return None
+        role = next((role for role in ("judge", "system", "user") if role in name), "user")
+        return Found(
+            f"prompts.{role}.text",
+            self.scope_name(assign.scope),
+            assign.target,
+            value,
+            assign.line,
+            f"text of {assign.target}",
+        )
+
     def _is_whole(self, assign: Assign, scope: Scope, holder: str) -> bool:
         """Whether the place is one where settings stand and nothing else: a configuration class, a file of constants."""
         if scope.kind == "class":
@@ -189,7 +242,16 @@ class _Reader:
             return bool(assign.annotation and dataclass and self._has_settings(assign.scope)) or bool(
                 _CONFIG_CLASS.search(scope.name)
             )
-        return scope.kind in ("module", "main") and not holder and bool(_CONFIG_FILE.search(self.file))
+        return scope.kind in ("module", "main") and not holder and self._holds_settings
+
+    @cached_property
+    def _holds_settings(self) -> bool:
+        """Whether the file is a configuration: by its name, and by two constants at least that are settings."""
+        if not _CONFIG_FILE.search(self.file):
+            return False
+        modules = {index for index, scope in enumerate(self.facts.scopes) if scope.kind in ("module", "main")}
+        known = {concept(a.target) for a in self.facts.assigns if a.scope in modules} - {None, "recording"}
+        return len(known) >= _FEW
 
     def _has_settings(self, scope: int) -> bool:
         known = {concept(a.target) for a in self.facts.assigns if a.scope == scope} - {None, "recording"}
@@ -234,6 +296,11 @@ class _Reader:
             yield found
 
 
+_PROMPT = re.compile(r"(?i)prompt|template|instruction|system_message|few_?shot|rubric")
+_NO_PROMPT = re.compile(
+    r"pattern|regex|url|path|file|dir(?:_|$)|html|error|usage|help|name$|_key$|_id$|doc(?:_|$)|docstring|css|sql|filename|url_template|log_|message_template|commit"
+)
+_SHORTEST_PROMPT = 20
 _CONSTANT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,60}")
 _ENVIRON = re.compile(r"os\.environ\[['\"](\w{1,60})['\"]\]")
 _SWITCH = re.compile(
