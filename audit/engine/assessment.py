@@ -28,7 +28,9 @@ from audit.facts.model import DocsFacts, FileFacts
 from audit.source.snapshot import Entry, Snapshot
 
 if TYPE_CHECKING:  # the rules are imported only where they run
+    from audit.lock.check import Held
     from audit.rules.rule import Rule
+    from audit.state.manifest_reading import Declared
 
 
 class RuleFacts(msgspec.Struct, frozen=True):
@@ -103,6 +105,8 @@ def _last(snapshot: Snapshot, inquiry: Inquiry) -> bytes:
 
 def _from_neighbour(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache) -> Assessment | None:
     """The assessment of the tree that was assessed last, where this one says the same; None where it does not, or that cannot be told."""
+    if inquiry.level >= 2:
+        return None  # a lock holds digests of files: the same facts are not the same content
     value = kept.get_many([last := _last(snapshot, inquiry)], "derived").get(last)
     if value is None:
         return None
@@ -189,7 +193,8 @@ def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asses
     detected = detect(repository, path, signals, kinds.known)
     rules = [_weighed(rule, kinds.severities) for rule in catalogue.RULES]
     chosen = [rule for rule in rules if rule.level <= inquiry.level]
-    context = Context(repository, path, signals, kinds.declared, kinds.applicable(detected), detected)
+    lock = _lock(snapshot, inquiry, kinds.declared, signals)
+    context = Context(repository, path, signals, kinds.declared, kinds.applicable(detected), detected, lock)
     findings = catalogue.run(context, chosen)
     made = Assessment(
         signals=signals,
@@ -204,6 +209,16 @@ def _made(snapshot: Snapshot, inquiry: Inquiry, kept: FactCache | None) -> Asses
     )
     # Messages, notes and values quote the repository; the words of the rules are our own.
     return msgspec.structs.replace(redacted(made), rules={rule.id: _rule_facts(rule) for rule in rules})
+
+
+def _lock(
+    snapshot: Snapshot, inquiry: Inquiry, declared: "Declared | None", signals: Signals
+) -> "Held | None":
+    if inquiry.level < 2:
+        return None
+    from audit.engine.locked import held_lock
+
+    return held_lock(snapshot, declared, signals, lenient=inquiry.lenient)
 
 
 def _weighed(rule: "Rule", severities: Mapping[str, str]) -> "Rule":

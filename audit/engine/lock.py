@@ -12,6 +12,7 @@ from audit.documents.errors import DocumentError
 from audit.documents.lock import LOCK_PATH, Lock, LockedManifest
 from audit.documents.state import State
 from audit.engine.assessment import Inquiry, assess
+from audit.engine.locked import declared_state, surroundings
 from audit.engine.options import Effects
 from audit.facts.cache import FactCache, default_folder
 from audit.lock.document import read_lock
@@ -91,15 +92,12 @@ def _surroundings(options: LockOptions, effects: Effects) -> Iterator[tuple[Surr
     from audit.net.hub import Hub, endpoint_of, token_of
 
     declared, manifest = _declared(options.folder)
-    packages, lockfiles = _dependencies(options, effects)
     environ = effects.environ
-    around = Surroundings(
-        declared=declared,
+    around = msgspec.structs.replace(
+        _in_snapshot(declared, options, effects),
         files=DiskFiles(str(options.folder), options.hash_large),
         root=str(options.folder),
         environ=environ,
-        packages=packages,
-        lockfiles=lockfiles,
         jobs=options.jobs or _JOBS,
         verify_api=options.verify_api and not options.offline,
         machine=options.machine,
@@ -115,7 +113,6 @@ def _surroundings(options: LockOptions, effects: Effects) -> Iterator[tuple[Surr
 def _declared(folder: Path) -> tuple[State, LockedManifest]:
     """The manifest as State, and its digest: of what it declares, so that a comment or a line's end makes no lock stale."""
     from audit.lock.check import declared_digest
-    from audit.state.manifest import state_of
     from audit.state.manifest_reading import read_declared
 
     data = _read(folder, _MANIFEST, _MAX_MANIFEST)
@@ -124,27 +121,20 @@ def _declared(folder: Path) -> tuple[State, LockedManifest]:
             f"There is no {_MANIFEST} in {folder}.", "`ml-audit init` writes one from the code."
         )
     declared = read_declared(data, _MANIFEST)
-    state = state_of(declared.manifest, declared.positions)
+    state = declared_state(declared)
     return state, LockedManifest(_MANIFEST, declared_digest(state))
 
 
-def _dependencies(
-    options: LockOptions, effects: Effects
-) -> tuple[dict[str, tuple[str, str | None]], tuple[str, ...]]:
-    """Critical packages as the repository declares and locks them, and the lock files that say so."""
+def _in_snapshot(declared: State, options: LockOptions, effects: Effects) -> Surroundings:
+    """What the repository's own files tell: dependencies as declared and locked."""
     kept = FactCache(default_folder(effects.environ)) if options.use_cache else None
     try:
         with open_snapshot(str(options.folder), environ=effects.environ, progress=effects.step) as snapshot:
-            inquiry = Inquiry(0, (), None, int(effects.clock()), effects.files)
-            signals = assess(snapshot, inquiry, kept).signals
+            inquiry = Inquiry(0, (), None, int(effects.clock()), effects.files, lenient=True)
+            return surroundings(declared, snapshot, assess(snapshot, inquiry, kept).signals)
     finally:
         if kept is not None:
             kept.close()
-    packages = {
-        name: (found.declared, found.locked) for name, found in signals.critical_dependencies.value.items()
-    }
-    locks = () if signals.lockfile.value == "none" else signals.lockfile.evidence
-    return packages, tuple(sorted({found.path for found in locks}))
 
 
 def _read(folder: Path, name: str, limit: int) -> bytes | None:

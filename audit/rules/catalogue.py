@@ -19,6 +19,7 @@ from audit.rules import (
     generation,
     hub,
     judge,
+    locked,
     manifest,
     model,
     notebooks,
@@ -55,6 +56,8 @@ RULES: tuple[Rule, ...] = (
     *judge.RULES,
     *train.RULES,
     *privacy.RULES,
+    # Level 2: what a lock holds.
+    *locked.RULES,
 )
 
 _BY_ID = {rule.id: rule for rule in RULES}

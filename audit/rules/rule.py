@@ -9,6 +9,7 @@ from audit.documents.finding import Fix, Severity, Status
 from audit.documents.place import Place
 from audit.documents.report import DetectedProfile
 from audit.documents.signals import Signals
+from audit.lock.check import Held
 from audit.profiles.definitions import Profile
 from audit.signals.repository import Repository
 from audit.signals.training_path import TrainingPath
@@ -22,6 +23,7 @@ class Context(msgspec.Struct, frozen=True):
 
     `declared`: the manifest with the places of its keys, None below level 1 or where there is none. `kinds`: the profiles that apply, parents first: the
     declared ones, else those that were detected with high confidence. `detected`: all that the code speaks for.
+    `locked`: the lock and what of it no longer holds, None below level 2 or where there is none.
     """
 
     repository: Repository
@@ -30,6 +32,7 @@ class Context(msgspec.Struct, frozen=True):
     declared: "Declared | None" = None
     kinds: dict[str, Profile] = {}
     detected: tuple[DetectedProfile, ...] = ()
+    locked: Held | None = None
 
 
 class Outcome(msgspec.Struct, frozen=True):
