@@ -85,7 +85,7 @@ def _checked(
     if family is Family.QUALITY:
         return check_quality(statement, runs)
     if family is Family.REGRESSION:
-        return check_regression(runs)
+        return check_regression(runs, statement)
     if family is Family.COMPLETION:
         return check_completion(statement, runs)
     if family is Family.SCALE:
@@ -93,7 +93,7 @@ def _checked(
     if family is Family.STABILITY:
         return check_stability(statement, runs)
     if family is Family.DETERMINISM:
-        return check_determinism(runs)
+        return check_determinism(statement, runs)
     if family is Family.SPREAD:
         return check_spread(statement, runs)
     if family is Family.TESTS:

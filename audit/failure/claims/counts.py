@@ -7,19 +7,21 @@ from statistics import stdev
 from typing import Final
 
 from audit.documents.verdict import Fact, FactInput
-from audit.failure.claims.model import Statement
+from audit.failure.claims.model import Quantity, Statement
 from audit.failure.claims.result import Result, agrees, fact, shown, unknown, verdict
 from audit.failure.claims.runs import Runs, kinds_of, last_points
+from audit.failure.claims.stated import whole
 from audit.failure.digits import integer
 from audit.failure.facts.completion import tokens
-from audit.failure.facts.histories import History, by_step
+from audit.failure.facts.histories import History, by_step, last_finite
 from audit.failure.facts.make import of_point, of_series
+from audit.failure.facts.metrics import Meaning
 from audit.failure.facts.settings import Settings
 from audit.telemetry.model import Series
 
 _OF: Final = re.compile(r"\b(?P<n>\d{1,5})\s?(?:/|of|out of)\s?(?P<m>\d{1,5})\b")
 _SEEDS: Final = re.compile(
-    r"\ball (?:of the )?(?P<n>\d{1,5})? ?(?:seeds|runs)\b|\b(?P<k>\d{1,5}) (?:seeds|runs)\b", re.IGNORECASE
+    r"\ball (?:of the )?(?P<n>\w{1,6})? ?(?:seeds|runs)\b|\b(?P<k>\w{1,6}) (?:seeds|runs)\b", re.IGNORECASE
 )
 _BAD_STATUS: Final = ("failed", "crashed", "aborted", "killed", "running", "unfinished")
 
@@ -28,6 +30,9 @@ def check_completion(statement: Statement, runs: Runs) -> Result:
     """ "All 5 of 5 seeds finished the full 400 steps." """
     if not runs.all:
         return unknown("no run's history was given")
+    epochs = next((q for q in statement.quantities if q.unit in ("epoch", "epochs")), None)
+    if epochs is not None and not any(q.unit in _STEP_UNITS for q in statement.quantities):
+        return _epochs(epochs, statement, runs)
     goal = _goal(statement, runs)
     lasts = [(run, last) for run in runs.all if (last := run.last_step()) is not None]
     if goal is None or not lasts:
@@ -52,6 +57,33 @@ def check_completion(statement: Statement, runs: Runs) -> Result:
             else verdict(False, told, facts)
         )
     return verdict(len(done) >= claimed, told, facts)
+
+
+_STEP_UNITS: Final = ("step", "steps", "iterations", "iters", "iteration")
+
+
+def _epochs(stated: Quantity, statement: Statement, runs: Runs) -> Result:
+    """ "finished 3 epochs": what counts epochs in each run, from 0 or from 1."""
+    reached: list[tuple[History, float]] = []
+    for run in runs.all:
+        counted = [max(s.values) for s in run.of(Meaning.EPOCH) if len(s)] + [
+            max(s.steps) + (min(s.steps) == 0) for s in run.series.values() if s.axis == "epoch" and len(s)
+        ]
+        if counted:
+            reached.append((run, max(counted)))
+    if not reached:
+        return unknown("how many epochs were run is in no file given")
+    done = [run for run, last in reached if last >= stated.value - _PART_OF_AN_EPOCH]
+    facts = [fact("epochs_done", max(last for _, last in reached), "largest epoch recorded")]
+    told = f"{len(done)} of {len(reached)} runs came to epoch {shown(stated.value)}"
+    claimed = _claimed_runs(statement.sentence.text) or len(reached)
+    if claimed > len(reached):
+        return unknown(f"{told}; {claimed} are stated", facts)
+    return verdict(len(done) >= claimed and not any(_ended_badly(run) for run in done), told, facts)
+
+
+_PART_OF_AN_EPOCH: Final = 0.05
+"""Trainers log the epoch as a fraction, and the last batch may be left out."""
 
 
 def _goal(statement: Statement, runs: Runs) -> int | None:
@@ -97,8 +129,7 @@ def _claimed_runs(text: str) -> int | None:
     if found:
         return integer(found["n"])
     seeds = _SEEDS.search(text)
-    number = (seeds["n"] or seeds["k"]) if seeds else None
-    return integer(number) if number else None
+    return whole(seeds["n"] or seeds["k"]) if seeds else None
 
 
 def check_scale(statement: Statement, runs: Runs, facts: Iterable[Fact]) -> Result:
@@ -111,6 +142,15 @@ def check_scale(statement: Statement, runs: Runs, facts: Iterable[Fact]) -> Resu
         return unknown("how many tokens a step takes is not told by the files given")
     claimed = fact("claimed_tokens", stated.value, "as stated", FactInput("stated", stated.value))
     made = [computed, claimed]
+    if computed.value:
+        made.append(
+            fact(
+                "stated_over_counted_tokens",
+                stated.value / float(computed.value),
+                "stated tokens / tokens",
+                *computed.inputs,
+            )
+        )
     if stated.value and computed.value < stated.value:
         made.append(
             fact(
@@ -130,6 +170,21 @@ def _tokens(runs: Runs, facts: Sequence[Fact]) -> Fact | None:
     known = next((f for name in names for f in facts if f.name.startswith(name)), None)
     if known is not None:
         return known
+    counted = [(run, s) for run in runs.all for s in run.of(Meaning.SAMPLES) if "token" in s.name.lower()]
+    ends = [(s, point) for _, s in counted if (point := last_finite(s)) is not None]
+    if ends and len(counted) == len(ends) == len(runs.all):
+        return fact(
+            "tokens_seen",
+            sum(p.value for _, p in ends),
+            "as the trainer counted them",
+            *(of_point(s, p) for s, p in ends[:20]),
+        )
+    for run in runs.all if len(runs.all) == 1 else ():
+        record = run.record
+        value = record.summary.get("num_input_tokens_seen") if record is not None else None
+        if record is not None and value:
+            source = FactInput("num_input_tokens_seen", value, record.source)
+            return fact("tokens_seen", value, "as the trainer counted them", source)
     made = list(tokens(list(runs.all), Settings(), None))
     return next((f for f in made if f.name.startswith("tokens_total")), None)
 
@@ -151,7 +206,7 @@ def _steps(statement: Statement, runs: Runs) -> Result:
 # -- values ----------------------------------------------------------------------------------------------------------
 
 
-def check_determinism(runs: Runs) -> Result:
+def check_determinism(statement: Statement, runs: Runs) -> Result:
     """Two runs with equal values at every common step."""
     pair = (runs.candidate, runs.baseline) if runs.candidate and runs.baseline else tuple(runs.all[:2])
     if len(pair) < 2 or pair[0] is None or pair[1] is None:
@@ -182,10 +237,17 @@ def check_determinism(runs: Runs) -> Result:
         )
         if different and (worst is None or different[0] < worst[1]):
             worst = (a.name, different[0], gap)
+    common = max(
+        (step for step in by_step(losses[0][0].settled()) if step in by_step(losses[0][1].settled())),
+        default=0,
+    )
+    steps = next((q for q in statement.quantities if q.unit in _STEP_UNITS), None)
     if worst is not None:
         return verdict(
             False, f"{worst[0]} differs from step {worst[1]} on, by up to {shown(worst[2])}", facts
         )
+    if steps is not None and common + 1 < steps.value:
+        return unknown(f"the runs given share steps up to {common}; {shown(steps.value)} are stated", facts)
     return verdict(True, "all common values are equal", facts)
 
 

@@ -15,8 +15,8 @@ from audit.failure.claims.result import SUPPORTED, Result, agrees, fact, shown, 
 from audit.failure.claims.runs import Ends, Runs, ends, kinds_of, last_points, series_for
 from audit.failure.claims.stated import amounts, values
 from audit.failure.digits import integer
-from audit.failure.facts.formulas import deviation, finite
-from audit.failure.facts.histories import History, last_finite
+from audit.failure.facts.formulas import deviation, finite, relative_error
+from audit.failure.facts.histories import History, by_step, last_finite
 from audit.failure.facts.make import of_point
 from audit.failure.facts.metrics import Meaning, meaning, slug
 from audit.telemetry.model import Series
@@ -41,9 +41,38 @@ def check_quality(statement: Statement, runs: Runs) -> Result:
         return found if second.status is SUPPORTED else second
     if _compares(statement):
         text = statement.sentence.text.lower()
-        plain_loss = statement.metric in ("loss", "losses") and not statement.quantities
+        plain_loss = statement.metric in ("loss", "losses") and not any(
+            q.unit in ("", "%", "pp", "x") for q in statement.quantities
+        )
+        if plain_loss and _IDENTICAL.search(text):
+            return _identical(statement, runs)
         return check_regression(runs) if plain_loss and _neutral(text) else _change(statement, runs)
     return _value(statement, runs)
+
+
+_IDENTICAL: Final = re.compile(r"\b(?:identical|exactly the same|same curves?|overlaps? exactly)\b")
+
+
+def _identical(statement: Statement, runs: Runs) -> Result:
+    """ "The loss curve is identical to main": at every common step, not only at the end."""
+    found = _both(statement, runs)
+    if isinstance(found, Result):
+        return found
+    new, old, at = found
+    a, b = by_step(new.settled()), by_step(old.settled())
+    common = [step for step in a if step in b]
+    worst = max((relative_error(a[step].value, b[step].value) for step in common), default=math.inf)
+    facts = [
+        *_ends_facts(new, old, at),
+        fact(f"{slug(new.name)}_max_relative_difference", worst, f"largest of {len(common)} common steps"),
+    ]
+    told = f"{new.name} differs by at most {worst:.2%} over {len(common)} common steps"
+    stated = next((q for q in statement.quantities if q.unit in ("step", "steps", "iterations")), None)
+    if worst > EQUAL:
+        return verdict(False, told, facts) if worst > WORSE else unknown(told, facts)
+    if stated is not None and max(common) + 1 < stated.value:
+        return unknown(f"{told}; {shown(stated.value)} are stated", facts)
+    return verdict(True, told, facts)
 
 
 _LINKED: Final = re.compile(r"\b(?:to|reach(?:es|ed|ing)?|hits?|now|ends? at)\s[~≈]?\d", re.IGNORECASE)
@@ -353,10 +382,15 @@ def _step(statement: Statement) -> int | None:
     return integer(found["a"] or found["b"]) if found else None
 
 
-def check_regression(runs: Runs) -> Result:
-    """ "No regressions" of anything: every quality metric that both runs have."""
+def check_regression(runs: Runs, statement: Statement | None = None) -> Result:
+    """ "No regressions" of anything: every quality metric that both runs have, against what the sentence allows, if it says so."""
     if runs.candidate is None or runs.baseline is None:
         return unknown(_no_pair(runs))
+    allowed = (
+        next((q.value / 100 for q in statement.quantities if q.unit in ("%", "pp")), None)
+        if statement is not None
+        else None
+    )
     worse, unsure, facts = [], [], []
     for new, old in _shared(runs.candidate, runs.baseline):
         at = ends(new, old)
@@ -365,9 +399,9 @@ def check_regression(runs: Runs) -> Result:
         relative = (at.new_common.value - at.old_common.value) / abs(at.old_common.value)
         change = relative if meaning(new.name) is not Meaning.QUALITY else -relative
         facts += _ends_facts(new, old, at)
-        if change > max(WORSE, 3 * _scatter(new)):
+        if change > (max(WORSE, 3 * _scatter(new)) if allowed is None else allowed):
             worse.append(f"{new.name} {relative:+.2%}")
-        elif change > EQUAL:
+        elif change > EQUAL and allowed is None:
             unsure.append(f"{new.name} {relative:+.2%}")
     if worse:
         return verdict(False, f"worse than the baseline: {', '.join(worse)}", facts)

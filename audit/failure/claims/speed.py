@@ -1,13 +1,14 @@
 """Claims about speed and memory: ratios over the steady window, never over a warm-up."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from audit.documents.verdict import Fact, FactInput
 from audit.failure.claims.model import Quantity, Statement
 from audit.failure.claims.quality import _no_pair
-from audit.failure.claims.result import Result, agrees, fact, shown, unknown, verdict
+from audit.failure.claims.result import SUPPORTED, Result, agrees, fact, shown, unknown, verdict
 from audit.failure.claims.runs import Rate, Runs, rate_of, speed_ratio
 from audit.failure.facts.formulas import finite
 from audit.failure.facts.histories import History
@@ -40,18 +41,17 @@ _LESS: Final = (
 
 
 def check_speed(statement: Statement, runs: Runs) -> Result:
-    """A statement about throughput, step time or a speed-up."""
-    ratios = _claimed_ratios(statement)
-    absolute = next((q for q in statement.quantities if "/s" in q.unit or "per s" in q.unit), None)
+    """A statement about throughput, step time or a speed-up. Of several numbers each has to hold."""
+    ratios, pair = _claimed_ratios(statement)
+    absolute = _absolutes(statement)
     if runs.candidate is None or runs.baseline is None:
         return (
-            _absolute(statement, runs, absolute)
-            if absolute is not None and not ratios
+            _absolute(statement, runs.judged, absolute[0])
+            if absolute and not ratios
             else unknown(_no_pair(runs))
         )
-    duration = any(
-        w in statement.sentence.text.lower() for w in ("step time", "step-time", "iteration time", "time per")
-    )
+    text = statement.sentence.text.lower()
+    duration = any(w in text for w in ("step time", "step-time", "iteration time", "time per", "latency"))
     new, old = rate_of(runs.candidate, duration), rate_of(runs.baseline, duration)
     steady = speed_ratio(new, old) if new and old else None
     if new is None or old is None or steady is None:
@@ -63,6 +63,27 @@ def check_speed(statement: Statement, runs: Runs) -> Result:
     told = (
         f"over the steady window {shown(steady)}x ({shown(new.value)} against {shown(old.value)}, {new.unit})"
     )
+    if pair is not None:
+        found = _ratio(statement, [pair], runs, (new, old, steady), told, facts)
+        if found.status is not SUPPORTED:
+            return found
+        if not ratios:
+            return _sides(statement, new, old, told, facts) or found
+    if not ratios and absolute:
+        return _absolute(statement, runs.candidate, absolute[0], duration)
+    return _ratio(statement, ratios, runs, (new, old, steady), told, facts)
+
+
+def _ratio(
+    statement: Statement,
+    ratios: Sequence[Quantity],
+    runs: Runs,
+    rates: tuple[Rate, Rate, float],
+    told: str,
+    facts: list[Fact],
+) -> Result:
+    """How many times faster, against what a sentence states of it."""
+    new, old, steady = rates
     noise = steady * max(CLOCK, new.noise + old.noise)
     if not ratios:
         return _wordy(statement, steady, noise, told, facts)
@@ -77,6 +98,21 @@ def check_speed(statement: Statement, runs: Runs) -> Result:
     if whole is not None and any(agrees(claimed, whole, whole * CLOCK) for claimed in ratios):
         told += f"; the stated ratio comes out only with the warm-up included ({shown(whole)}x)"
     return verdict(False, told, facts)
+
+
+def _sides(statement: Statement, new: Rate, old: Rate, told: str, facts: list[Fact]) -> Result | None:
+    """Both values of "A instead of B", where their unit is the recorded one's; None where they agree or cannot be compared."""
+    for claimed, rate in ((statement.new, new), (statement.old, old)):
+        scale = _in_units_of(rate, claimed) if claimed is not None else None
+        if claimed is None or scale is None:
+            continue
+        if abs(claimed.value * scale - rate.value) > _FAR_OFF * rate.value:
+            return unknown(f"{told}: the ratio holds, the values stated are not those recorded", facts)
+    return None
+
+
+_FAR_OFF: Final = 0.1
+"""Two machines differ by some per cent; beyond a tenth it is another measure."""
 
 
 def _different(new: History, old: History) -> list[str]:
@@ -105,29 +141,38 @@ def _neutral(statement: Statement) -> bool:
     )
 
 
-def _claimed_ratios(statement: Statement) -> list[Quantity]:
-    """How many times faster a sentence states, in every reading: "4.0x", "12 % faster", "30 % less time", "A instead of B"."""
+def _claimed_ratios(statement: Statement) -> tuple[list[Quantity], Quantity | None]:
+    """How many times faster a sentence states: "4.0x", "12 % faster", "30 % less time"; and what "A instead of B" comes to."""
     text = statement.sentence.text.lower()
-    found = []
+    found: list[Quantity] = []
+    pair = None
     for q in statement.quantities:
         if q.unit == "x" and q.value > 0:
             slower = "slower" in text and "faster" not in text
             found.append(_as(q, 1 / q.value if slower else q.value, q.half / (q.value**2 if slower else 1)))
         elif q.unit == "%":
             found.extend(_of_percent(q, text))
-    if (
-        statement.new is not None
-        and statement.old is not None
-        and statement.new.value
-        and statement.old.value
-    ):
-        a, b = statement.new, statement.old
-        inverse = a.unit in ("ms", "s", "µs", "min", "h") or (
-            not a.unit and any(w in text for w in _TIME_WORDS)
-        )
+    a, b = statement.new, statement.old
+    if a is not None and b is not None and a.value and b.value:
+        inverse = a.unit in _DURATIONS or (not a.unit and any(w in text for w in _TIME_WORDS))
         value = b.value / a.value if inverse else a.value / b.value
-        found.append(_as(a, value, value * (a.half / abs(a.value) + b.half / abs(b.value)), relation=""))
-    return found
+        pair = _as(a, value, value * (a.half / abs(a.value) + b.half / abs(b.value)), relation="")
+    return found, pair
+
+
+_DURATIONS: Final = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def _absolutes(statement: Statement) -> list[Quantity]:
+    """Rates, and durations of a step, that a sentence states."""
+    text = statement.sentence.text.lower()
+    step = any(word in text for word in ("step", "iteration", "latency", "batch", "per it"))
+    return [
+        q
+        for q in statement.quantities
+        if q not in (statement.new, statement.old)
+        and ("/s" in q.unit or "per s" in q.unit or (step and q.unit in ("ms", "s", "µs")))
+    ]
 
 
 def _of_percent(q: Quantity, text: str) -> list[Quantity]:
@@ -183,21 +228,54 @@ def _wordy(statement: Statement, steady: float, noise: float, told: str, facts: 
     return verdict(steady < 1 if slower else steady > 1, told, facts)
 
 
-def _absolute(statement: Statement, runs: Runs, claimed: Quantity) -> Result:
-    """ "runs at 18k tokens/s", of the only run."""
-    run = runs.judged
-    rate = rate_of(run) if run is not None else None
-    if rate is None or rate.inverse:
-        return unknown("the run given has no throughput over enough steps")
-    facts = [
-        fact("steady_throughput", rate.value, f'median of "{rate.unit}" over the steady window', rate.source)
-    ]
+def _absolute(statement: Statement, run: History | None, claimed: Quantity, duration: bool = False) -> Result:
+    """ "runs at 18k tokens/s", "a step takes 210 ms", of the run in question."""
+    rate = rate_of(run, duration or claimed.unit in _DURATIONS) if run is not None else None
+    scale = _in_units_of(rate, claimed) if rate is not None else None
+    if rate is None or scale is None:
+        return unknown("the run given has no series in the unit stated over enough steps")
+    name = "steady_step_time" if rate.inverse else "steady_throughput"
+    facts = [fact(name, rate.value, f'median of "{rate.unit}" over the steady window', rate.source)]
     told = f"median over the steady window {shown(rate.value)} ({rate.unit})"
-    return verdict(agrees(claimed, rate.value, rate.value * max(CLOCK, rate.noise)), told, facts)
+    if agrees(claimed, rate.value, rate.value * max(CLOCK, rate.noise), scale):
+        return verdict(True, told, facts)
+    if not rate.inverse and not _work(rate.unit):
+        return unknown(f"{told}: of what is not told", facts)
+    if ("per gpu" in statement.sentence.text.lower() or "/gpu" in statement.sentence.text.lower()) != (
+        "gpu" in rate.unit.lower()
+    ):
+        return unknown(f"{told}: of one device or of all", facts)
+    return verdict(False, told, facts)
+
+
+_WORK: Final = {
+    "tok": "token", "sample": "sample", "seq": "sample", "im": "image", "req": "request", "it": "step", "step": "step", "frame": "frame", "fps": "frame",
+}  # fmt: skip
+
+
+def _work(unit: str) -> str:
+    """What a rate counts: the word before "per second" in its name."""
+    words = plain(unit).split()
+    return next((kind for word in words for stem, kind in _WORK.items() if word.startswith(stem)), "")
+
+
+def _in_units_of(rate: Rate, claimed: Quantity) -> float | None:
+    """What a stated number is multiplied with to be in a recorded series' unit; None where they measure different things."""
+    if rate.inverse != (claimed.unit in _DURATIONS):
+        return None if claimed.unit else 1.0
+    if rate.inverse:
+        name = plain(rate.unit)
+        unit = 1e-3 if "ms" in name.split() or name.endswith("ms") else 1e-6 if "us" in name.split() else 1.0
+        return _DURATIONS[claimed.unit] / unit
+    stated, recorded = _work(claimed.unit), _work(rate.unit)
+    return None if stated and recorded and stated != recorded else 1.0
 
 
 # -- memory ----------------------------------------------------------------------------------------------------------
 
+NOISE: Final = 0.002
+"""Allocators round by some MiB: the least relative uncertainty of a peak."""
+_MORE_OR_LESS: Final = re.compile(r"\s?(?:less|lower|fewer|smaller|more|higher|larger|saved)\b")
 _BYTES: Final = {"GiB": 2.0**30, "GB": 1e9, "MiB": 2.0**20, "MB": 1e6, "KiB": 1024.0, "kB": 1e3}
 
 
@@ -208,14 +286,19 @@ def check_memory(statement: Statement, runs: Runs) -> Result:
         return unknown("the runs given record no memory")
     amount = next((q for q in statement.quantities if q.unit in ("%", "x")), None)
     absolute = next((q for q in statement.quantities if q.unit in _BYTES), None)
-    if absolute is not None and (statement.new is None or amount is None):
-        return _bytes(statement, absolute, new, _peak(runs.baseline))
     old = _peak(runs.baseline)
+    if absolute is not None:
+        found = _bytes(statement, absolute, new, old)
+        if amount is None or found.status is not SUPPORTED:
+            return found
     if old is None or not old[0]:
         return unknown(_no_pair(runs) if runs.baseline is None else "the baseline records no memory")
     ratio = new[0] / old[0]
     what = "largest recorded memory, candidate over baseline"
-    facts = [fact("peak_memory_ratio", ratio, what, new[1], old[1])]
+    facts = [
+        fact("peak_memory_ratio", ratio, what, new[1], old[1]),
+        fact("peak_memory_reduction", 1 - ratio, "1 - candidate / baseline", new[1], old[1]),
+    ]
     told = f"peak memory {shown(ratio)} times the baseline's"
     less = _is_less(statement) or (amount is not None and amount.value < 0)
     if amount is None:
@@ -225,7 +308,7 @@ def check_memory(statement: Statement, runs: Runs) -> Result:
         return verdict(agrees(amount, 1 / ratio if less else ratio), told, facts)
     value = 1 + math.copysign(abs(amount.value) / 100, -1 if less else 1)
     claimed = Quantity(value, "x", amount.half / 100, "", amount.start, amount.end)
-    return verdict(agrees(claimed, ratio) or (less and ratio < value), told, facts)
+    return verdict(agrees(claimed, ratio, NOISE) or (less and ratio < value), told, facts)
 
 
 def _is_less(statement: Statement) -> bool:
@@ -242,9 +325,13 @@ def _bytes(
         return unknown(f'the unit of "{new[1].name}" is not told')
     facts = [fact("peak_memory", new[0], f'largest "{new[1].name}"', new[1])]
     told = f"peak {shown(new[0])} ({new[1].name})"
-    difference = (
-        statement.new is None and (_is_less(statement) or statement.direction > 0) and not stated.relation
-    )
+    before = statement.sentence.text[max(0, stated.start - 12) : stated.start].lower()
+    after = statement.sentence.text[stated.end : stated.end + 12].lower()
+    leads_to = re.search(
+        r"\b(?:to|at|of|is|now|only|just)\s*[~≈]?\s*$", before
+    ) is not None and not _MORE_OR_LESS.match(after)
+    changes = (_is_less(statement) or statement.direction > 0) and not stated.relation and not leads_to
+    difference = statement.new is None and changes
     if (statement.new is not None or difference) and old is None:
         return unknown(f"{told}; the baseline's is not recorded", facts)
     if old is not None:

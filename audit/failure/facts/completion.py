@@ -253,7 +253,7 @@ def consumed(history: History, settings: Settings) -> Iterator[Fact]:
         if point is None:
             continue
         yield fact(
-            named("samples", history, ""),
+            named("tokens_seen" if "token" in series.name.lower() else "samples", history, ""),
             int(point.value),
             f'last "{series.name}"',
             [of_point(series, point)],

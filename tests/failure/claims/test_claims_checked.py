@@ -522,3 +522,45 @@ def test_a_kind_of_tests_that_was_skipped_has_not_passed() -> None:
     assert status("All CUDA tests pass.", {"r.xml": CASES}) == "contradicted"
     assert status("All reference tests pass.", {"r.xml": CASES}) == "supported"
     assert status("All tests pass.", {"r.xml": CASES}) == "not_derivable"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Throughput improves to 2000 tokens/s.", "supported"),
+        ("Throughput improves to 3000 tokens/s.", "contradicted"),
+        ("Throughput improves to 3000 samples/s.", "not_derivable"),
+        ("Throughput is 2.0x higher at 2000 tokens/s.", "supported"),
+        ("2000 tokens/s instead of 1000 tokens/s, 2.0x faster", "supported"),
+        ("2000 tokens/s instead of 1000 tokens/s, 3.0x faster", "contradicted"),
+        ("5000 tokens/s instead of 2500 tokens/s", "not_derivable"),
+        ("A step takes 0.5 s now, the step time halves.", "supported"),
+        ("The step time drops to 250 ms.", "contradicted"),
+    ],
+)
+def test_every_number_about_speed_counts(text: str, told: str) -> None:
+    assert status(text, speeds(1000, 2000)) == told
+
+
+@pytest.mark.parametrize("column", ["step_ms", "iter_ms", "step_time_ms", "ms_per_step"])
+def test_step_times_by_other_names(column: str) -> None:
+    files = {
+        name: run(60, **{column: lambda i, v=value: v + i % 3})
+        for name, value in (("main.jsonl", 400), ("pr.jsonl", 404))
+    }  # type: ignore[misc]
+    assert status("Step time is within 2 % of main.", files) == "supported"
+    assert status("Step time is 10 % lower than main.", files) == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Peak memory drops by 25 % to 30 GB.", "supported"),
+        ("Peak memory drops by 50 % to 30 GB.", "contradicted"),
+        ("Peak memory drops to 20 GB.", "contradicted"),
+        ("Peak memory drops by 10 GB.", "supported"),
+    ],
+)
+def test_memory_by_and_to(text: str, told: str) -> None:
+    files = {"main.jsonl": run(30, gpu_mem_gb=lambda i: 40.0), "pr.jsonl": run(30, gpu_mem_gb=lambda i: 30.0)}
+    assert status(text, files) == told
