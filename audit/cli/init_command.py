@@ -30,9 +30,15 @@ Examples:
 """,
 )
 @click.argument("target", default=".")
-@click.option("--interactive", is_flag=True, help="Ask which experiment is meant, and for what the code leaves open.")
-@click.option("--profiles", default="", metavar="A,B", help="Kinds of experiment.  [default: what the code shows]")
-@click.option("--experiment", default="", metavar="NAME", help="Which of several experiments.  [default: the main one]")
+@click.option(
+    "--interactive", is_flag=True, help="Ask which experiment is meant, and for what the code leaves open."
+)
+@click.option(
+    "--profiles", default="", metavar="A,B", help="Kinds of experiment.  [default: what the code shows]"
+)
+@click.option(
+    "--experiment", default="", metavar="NAME", help="Which of several experiments.  [default: the main one]"
+)
 @click.option(
     "--from",
     "source",
@@ -81,7 +87,9 @@ def init_command(
     started = time.perf_counter()
     with progress(quiet=quiet or interactive) as shown:
         effects = Effects(time.time, os.environ, shown.step, shown.files)
-        proposal = propose(options, effects, _asked if interactive else None, _answered if interactive else None)
+        proposal = propose(
+            options, effects, _asked if interactive else None, _answered if interactive else None
+        )
     _write(proposal.document, place)
     if not quiet:
         _closing(proposal, place)
@@ -129,7 +137,9 @@ def _asked(found: "Sequence[Experiment]") -> str:
     from audit.safety.sanitize import terminal
 
     for number, each in enumerate(found, 1):
-        click.echo(terminal(f"{number:3}  {each.name}  {each.place.path}:{each.place.line or 1}", 200), err=True)
+        click.echo(
+            terminal(f"{number:3}  {each.name}  {each.place.path}:{each.place.line or 1}", 200), err=True
+        )
     number = click.prompt("Which experiment", type=click.IntRange(1, len(found)), default=1, err=True)
     return found[number - 1].name
 

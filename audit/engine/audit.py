@@ -17,8 +17,9 @@ from audit.assess.insights import insights
 from audit.assess.risk import risk
 from audit.assess.score import dimensions, overall
 from audit.assess.suppression import suppress
+from audit.documents.drift import Drift
 from audit.documents.finding import Finding, Severity, Status
-from audit.documents.report import SCHEMA_VERSION, Baseline, Dimensions, Report, Summary, Tool
+from audit.documents.report import SCHEMA_VERSION, Baseline, Dimensions, Profiles, Report, Summary, Tool
 from audit.engine.assessment import Assessment, Inquiry, assess
 from audit.engine.levels import level_of
 from audit.engine.options import Audited, Effects, Options
@@ -44,6 +45,7 @@ class _Outcome(msgspec.Struct, frozen=True):
     baseline: Baseline | None = None
     note: str = ""
     fail_on: FailOn | None = None
+    drift: Drift | None = None
 
 
 class _Work(msgspec.Struct, frozen=True):
@@ -72,7 +74,7 @@ def audit(options: Options, effects: Effects) -> Audited:
         outcome = _compared(work, snapshot, _suppressed(assessment, config))
     notes = [note for note in (outcome.note, _fell_short(asked, work.inquiry.level)) if note]
     report = _report(snapshot, assessment, outcome, work.inquiry, notes)
-    return Audited(report, assessment.texts, _threshold(config), outcome.fail_on)
+    return Audited(report, assessment.texts, _threshold(config), outcome.fail_on, outcome.drift)
 
 
 @contextmanager
@@ -165,7 +167,20 @@ def _against(
         score = overall(_dimensions(found, assessed))
         called = work.options.baseline_name or name
         baseline = Baseline(called, commit, score, risk(score, found), done.gone)
-        return _Outcome(done.findings, done.new, baseline, note, _threshold(config) or FailOn.CRITICAL)
+        drift = _drift(work, base, snapshot, assessed.profiles) if work.options.with_drift else None
+        return _Outcome(done.findings, done.new, baseline, note, _threshold(config) or FailOn.CRITICAL, drift)
+
+
+def _drift(work: _Work, base: Snapshot, snapshot: Snapshot, profiles: Profiles) -> Drift:
+    """What changed in the experiment. Profiles that the code shows clearly raise severities like declared ones."""
+    from audit.engine.diff import drift_of
+
+    clear = [found.profile for found in profiles.detected if found.confidence == "high"]
+    named = tuple(dict.fromkeys((*profiles.resolved, *clear)))
+    names = (work.options.baseline_name or "the baseline", work.options.target)
+    return drift_of(
+        base, snapshot, work.kept, work.effects, names=names, profiles=named, jobs=work.options.jobs
+    )
 
 
 def _of_baseline(base: Snapshot, work: _Work) -> Assessment:

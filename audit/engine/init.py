@@ -44,7 +44,9 @@ Choice = Callable[[Sequence["Experiment"]], str]
 Answer = Callable[[str, Sequence[Leaf]], Value]
 
 
-def propose(options: InitOptions, effects: Effects, choose: Choice | None = None, answer: Answer | None = None) -> Proposal:
+def propose(
+    options: InitOptions, effects: Effects, choose: Choice | None = None, answer: Answer | None = None
+) -> Proposal:
     """A manifest for the target. `choose` is asked which experiment is meant where there are several, `answer` for the value of a setting that the
     code leaves open (None: it stays open); without them the main experiment is taken and questions stay.
 
@@ -68,7 +70,9 @@ def _experiments(snapshot: Snapshot, options: InitOptions, effects: Effects) -> 
     kept = FactCache(default_folder(effects.environ)) if options.use_cache else None
     try:
         jobs = options.jobs or default_jobs()
-        collection = collect(snapshot, jobs=jobs, cache=kept, now=int(effects.clock()), progress=effects.files)
+        collection = collect(
+            snapshot, jobs=jobs, cache=kept, now=int(effects.clock()), progress=effects.files
+        )
     finally:
         if kept is not None:
             kept.close()
@@ -119,7 +123,11 @@ def _lines(
                 continue
             others = chosen.state.alternatives.get(path, ())
             fits = fitting(path, leaf.value)
-            lines[path] = value_line(leaf, others) if fits else open_line((leaf, *others), "not a value that may be declared")
+            lines[path] = (
+                value_line(leaf, others)
+                if fits
+                else open_line((leaf, *others), "not a value that may be declared")
+            )
         for path, candidates in chosen.candidates.items():
             given = answer(path, candidates) if answer is not None else None
             if given is not None and fitting(path, given):
@@ -130,7 +138,9 @@ def _lines(
         if path not in lines and not any(other.startswith(path + ".") for other in lines):
             given = answer(path, ()) if answer is not None else None
             ask = given is None or not fitting(path, given)
-            lines[path] = open_line() if ask else value_line(Leaf(given, Source.MANIFEST, Confidence.DECLARED))
+            lines[path] = (
+                open_line() if ask else value_line(Leaf(given, Source.MANIFEST, Confidence.DECLARED))
+            )
     return lines
 
 
@@ -174,14 +184,20 @@ def _required(profiles: Iterable[str]) -> tuple[str, ...]:
 
     known = [name for name in profiles if name in shipped()]
     wanted = dict.fromkeys(path for profile in resolve(known) for path in profile.required)
-    return tuple(f"{path}.path" if path.startswith("prompts.") and path.count(".") == 1 else path for path in wanted)
+    return tuple(
+        f"{path}.path" if path.startswith("prompts.") and path.count(".") == 1 else path for path in wanted
+    )
 
 
 def _head(found: "Sequence[Experiment]", chosen: "Experiment | None") -> list[str]:
-    lines = ["What this experiment is. `ml-audit audit` holds it against the code, `ml-audit lock` resolves it to exact versions."]
+    lines = [
+        "What this experiment is. `ml-audit audit` holds it against the code, `ml-audit lock` resolves it to exact versions."
+    ]
     if chosen is None:
         return [*lines, "The code shows no experiment: nothing trains, evaluates or asks a model."]
-    lines.append(f"Proposed from the code: {chosen.name}, started at {_start(chosen)}. Check each line; a TODO is left out until it has a value.")
+    lines.append(
+        f"Proposed from the code: {chosen.name}, started at {_start(chosen)}. Check each line; a TODO is left out until it has a value."
+    )
     others = [each.name for each in found if each.name != chosen.name]
     if others:
         shown = ", ".join(others[:12]) + (f" and {len(others) - 12} more" if len(others) > 12 else "")

@@ -20,7 +20,17 @@ _SECTIONS = (
     "project", "experiment", "models", "datasets", "prompts", "generation", "inference", "training", "evaluation", "privacy", "execution",
 )  # fmt: skip
 _FIRST = {
-    "models": ("id", "provider", "revision", "tokenizer", "tokenizer_revision", "chat_template", "dtype", "quantization", "adapter"),
+    "models": (
+        "id",
+        "provider",
+        "revision",
+        "tokenizer",
+        "tokenizer_revision",
+        "chat_template",
+        "dtype",
+        "quantization",
+        "adapter",
+    ),
     "datasets": ("id", "path", "revision", "subset", "split", "preprocessing", "sampling"),
     "prompts": ("path", "text", "few_shot"),
 }
@@ -112,11 +122,21 @@ def _entry(indent: str, key: str, line: Line) -> Iterator[str]:
 
 def _chomping(value: str) -> str:
     """How a block says whether its last line ends: `|` for one line end, `|-` for none, `|+` for more."""
-    return "|" if value.endswith("\n") and not value.endswith("\n\n") else "|+" if value.endswith("\n\n") else "|-"
+    return (
+        "|"
+        if value.endswith("\n") and not value.endswith("\n\n")
+        else "|+"
+        if value.endswith("\n\n")
+        else "|-"
+    )
 
 
 def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key) and key.lower() not in _YAML_WORDS else json.dumps(key)
+    return (
+        key
+        if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key) and key.lower() not in _YAML_WORDS
+        else json.dumps(key)
+    )
 
 
 def _scalars(value: Value) -> str:

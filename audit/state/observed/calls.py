@@ -11,6 +11,7 @@ from audit.state.observed.model import Rank
 from audit.state.observed.options import Said
 from audit.state.observed.resolving import Resolver
 from audit.state.observed.scene import Scene
+from audit.state.observed.shared import HANDED
 from audit.state.observed.vocabulary import KnownCall, role_of_name, setting_of, settings_by_name, vocabulary
 
 _JUDGED = {
@@ -50,7 +51,9 @@ def by_calls(scene: Scene, resolver: Resolver) -> Iterator[Group]:
             if known.seeds and not scene.trains:
                 setting = "experiment.seed"
             if known.collects:
-                collected[setting] += [said for said in group.said[:1] if said.known and isinstance(said.value, str)]
+                collected[setting] += [
+                    said for said in group.said[:1] if said.known and isinstance(said.value, str)
+                ]
             else:
                 yield msgspec.structs.replace(group, setting=setting, sure=group.sure and holds is True)
     for setting, rows in collected.items():
@@ -71,10 +74,18 @@ def _handed_on(scene: Scene, resolver: Resolver) -> Iterator[Group]:
     if not scene.speaks:
         return
     for file, call in scene.calls:
-        if not (_HANDED.keys() & call.kwargs.keys()) or scene.graph.lookup(call.name, file, call.scope) is None:
+        if (
+            not (_HANDED.keys() & call.kwargs.keys())
+            or scene.graph.lookup(call.name, file, call.scope) is None
+        ):
             continue
         holds = resolver.holds(call.test, file, call.scope)
-        names = (call.name.rpartition(".")[2], call.within.partition(":")[2], call.kwargs.get("model_name", ""), call.kwargs.get("model", ""))
+        names = (
+            call.name.rpartition(".")[2],
+            call.within.partition(":")[2],
+            call.kwargs.get("model_name", ""),
+            call.kwargs.get("model", ""),
+        )
         role = next((found for name in names if (found := role_of_name(name))), "primary")
         if holds is False or role not in ("primary", "judge"):
             continue
@@ -84,7 +95,11 @@ def _handed_on(scene: Scene, resolver: Resolver) -> Iterator[Group]:
                 said = resolver.values(call.kwargs[word], file, call.scope, call.line)
                 if said:
                     rows = tuple(_told(each, f"{last}({word}=)") for each in said)
-                    yield Group(_JUDGED.get(setting, setting) if role == "judge" else setting, rows, sure=said[0].known and holds is True)
+                    yield Group(
+                        _JUDGED.get(setting, setting) if role == "judge" else setting,
+                        rows,
+                        sure=said[0].known and holds is True,
+                    )
 
 
 def _is_judge(scene: Scene, file: str, call: Call) -> bool:
@@ -123,13 +138,19 @@ def _of_call(scene: Scene, resolver: Resolver, known: KnownCall, file: str, call
     for setting, value in known.sets.items():
         yield Group(setting, (Said(value, where, f"{last}()", Rank.CODE),))
     if known.named:
-        value = _METHODS.get(last, last.removesuffix("Trainer").lower()) if known.named == "training.method" else last
+        value = (
+            _METHODS.get(last, last.removesuffix("Trainer").lower())
+            if known.named == "training.method"
+            else last
+        )
         yield Group(known.named, (Said(value, where, f"{last}()", Rank.CODE),))
     if known.defaults and not open_ended:
         defaults = vocabulary().defaults[known.defaults]
         for setting, default in defaults.values.items():
             if setting not in told:
-                yield Group(setting, (Said(default, where, f"library default of {defaults.of}", Rank.LIBRARY),))
+                yield Group(
+                    setting, (Said(default, where, f"library default of {defaults.of}", Rank.LIBRARY),)
+                )
 
 
 def _words(known: KnownCall, texts: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -155,7 +176,11 @@ def by_names(scene: Scene, resolver: Resolver) -> Iterator[Group]:
         for setting, index in setting_of(key):
             said = settings.about(key) if setting.startswith(wanted) else ()
             if setting in accepted:
-                said = tuple(each for each in said if isinstance(each.value, str) and each.value.lower() in accepted[setting])
+                said = tuple(
+                    each
+                    for each in said
+                    if isinstance(each.value, str) and each.value.lower() in accepted[setting]
+                )
             role = role_of_name(key.replace(".", "_"))
             if setting.startswith("models.primary.") and role not in ("", "primary"):
                 setting = setting.replace(".primary.", f".{role}.")  # noqa: PLW2901
@@ -166,7 +191,9 @@ def by_names(scene: Scene, resolver: Resolver) -> Iterator[Group]:
             if setting == "training.seed" and not scene.trains:
                 setting = "experiment.seed"  # noqa: PLW2901
             if said:
-                found[setting].append((index, Group(setting, said, sure=said[0].known, by_name=True, position=index)))
+                found[setting].append(
+                    (index, Group(setting, said, sure=said[0].known, by_name=True, position=index))
+                )
     for setting in sorted(found):
         # The most telling name that has a value wins.
         rows = sorted(found[setting], key=lambda row: (row[1].said[0].value is None, row[0]))
@@ -182,15 +209,7 @@ def _wanted(scene: Scene) -> tuple[str, ...]:
     """The beginnings of settings that a run of this kind has."""
     holds = {"training": scene.trains, "generation": scene.speaks, "llm": scene.is_llm}
     seeds = () if scene.trains else ("training.seed",)
-    return tuple(prefix for kind, prefixes in vocabulary().kinds.items() if holds[kind] for prefix in prefixes) + seeds
-
-
-def library_defaults(scene: Scene, elsewhere: frozenset[str]) -> Iterator[Group]:
-    """What a library's dataclass that a parser fills in holds where nobody sets it; `elsewhere`: settings that another file of the run may set."""
-    for name in scene.library_defaults:
-        defaults = vocabulary().defaults[name]
-        where = Place(scene.entry.path)
-        for setting, value in defaults.values.items():
-            if setting in elsewhere:
-                continue
-            yield Group(setting, (Said(value, where, f"library default of {defaults.of}", Rank.LIBRARY),))
+    return (
+        tuple(prefix for kind, prefixes in vocabulary().kinds.items() if holds[kind] for prefix in prefixes)
+        + seeds
+    )

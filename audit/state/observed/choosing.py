@@ -33,25 +33,44 @@ def choose(groups: Iterable[Group]) -> Chosen:
         winner, unsure = _decided(by_setting[setting])
         if winner is not None:
             leaves[setting] = _leaf(winner.said[0], Confidence.OBSERVED)
-            lost = [said for said in winner.said[1:] if said.value is not None and not same(said.value, winner.said[0].value)]
+            lost = [
+                said
+                for said in winner.said[1:]
+                if said.rank > Rank.LIBRARY
+                and said.value is not None
+                and not same(said.value, winner.said[0].value)
+            ]
             if lost:
                 alternatives[setting] = tuple(_leaf(said, Confidence.OBSERVED) for said in lost)
         elif unsure:
             candidates[setting] = tuple(_leaf(said, Confidence.UNRESOLVED) for said in unsure)
     _without_strangers(leaves, candidates)
-    return Chosen(State(leaves, {path: rows for path, rows in alternatives.items() if path in leaves}), candidates)
+    return Chosen(
+        State(leaves, {path: rows for path, rows in alternatives.items() if path in leaves}), candidates
+    )
 
 
 _OF_ID = ("revision", "subset", "split", "tokenizer", "tokenizer_revision", "adapter_revision")
 
 
 def _without_strangers(leaves: dict[str, Leaf], candidates: dict[str, tuple[Leaf, ...]]) -> None:
-    """Drops what belongs to one of several possible models or data sets: which one is meant is not known."""
-    for path, possible in candidates.items():
+    """Drops what belongs to one of several possible models or data sets, or to one of which nothing else is known; and a tokenizer that is the
+    model's own."""
+    for path in [*leaves, *candidates]:
         role, _, last = path.rpartition(".")
-        if last == "id" and len(possible) > 1:
-            for name in _OF_ID:
-                leaves.pop(f"{role}.{name}", None)
+        if last == "id" or not path.startswith(("models.", "datasets.")) or ".sampling" in role:
+            continue
+        whose = f"{role}.id"
+        possible = candidates.get(whose, ())
+        unknown = whose not in leaves and whose not in candidates and last not in ("path", "adapter", "sampling")
+        several = last in _OF_ID and len(possible) > 1
+        same_as_model = last == "tokenizer" and (
+            (whose in leaves and path in leaves and leaves[whose].value == leaves[path].value)
+            or [each.value for each in possible] == [each.value for each in candidates.get(path, ())]
+        )
+        if unknown or several or same_as_model:
+            leaves.pop(path, None)
+            candidates.pop(path, None)
 
 
 def _decided(groups: list[Group]) -> tuple[Group | None, list[Said]]:

@@ -11,7 +11,7 @@ from audit.facts.model import DependencyFacts
 from audit.signals.repository import Repository
 from audit.signals.training_path import Entry, TrainingPath, resolve_target
 from audit.state.observed import hydra
-from audit.state.observed.calls import by_calls, by_names, library_defaults
+from audit.state.observed.calls import by_calls, by_names
 from audit.state.observed.choosing import choose
 from audit.state.observed.features import of_command, of_kind, prompts
 from audit.state.observed.identities import identities
@@ -19,14 +19,16 @@ from audit.state.observed.launches import Launch, add_command, add_config, launc
 from audit.state.observed.model import Experiment, Rank
 from audit.state.observed.naming import distinct, name_of
 from audit.state.observed.options import constant_option
-from audit.state.observed.kinds import Detected, detected_files, profiles_of
+from audit.state.observed.kinds import Detected, detected_in, profiles_of
 from audit.state.observed.providers import with_providers
 from audit.state.observed.resolving import Resolver
 from audit.state.observed.scene import Scene
 from audit.state.observed.settings import Settings
+from audit.state.observed.shared import Shared
 
 MAX_EXPERIMENTS = 60
 _MAX_LAUNCHES = 40
+_MAX_ENTRIES = 40
 _TOOL = re.compile(
     r"(?i)(?:^|[/_\-])(?:convert\w*|export\w*|demo\w*|visuali\w*|plot\w*|download\w*|upload\w*|preprocess\w*|prepare\w*|release\w*|setup|merge\w*|push\w*|tokenize\w*|stats?|check\w*|scrape\w*)(?=[_.\-]|$)"
 )
@@ -37,18 +39,26 @@ def experiments(repository: Repository, path: TrainingPath, signals: Signals) ->
 
     Main is what trains (where nothing does: what evaluates), what the README starts first, what stands nearest to the root.
     """
-    detected = detected_files(repository, path, signals)
-    made = [(launch, each) for scene, launch in _runs(repository, path) if (each := _observed(scene, launch, detected)) is not None]
+    detected = detected_in(signals)
+    made = [
+        (launch, each)
+        for scene, launch in _runs(repository, path)
+        if (each := _observed(scene, launch, detected)) is not None
+    ]
+    made.sort(key=lambda row: _says_little(row[1]))
     named = distinct([(each.name, launch) for launch, each in made])
-    return tuple(msgspec.structs.replace(each, name=name) for (_, each), name in zip(made, named, strict=True))[:MAX_EXPERIMENTS]
+    return tuple(
+        msgspec.structs.replace(each, name=name) for (_, each), name in zip(made, named, strict=True)
+    )[:MAX_EXPERIMENTS]
 
 
 def _runs(repository: Repository, path: TrainingPath) -> Iterator[tuple[Scene, Launch]]:
     by_entry = _launches(repository, path)
     first = _first_in_readme(repository)
-    rows = []
-    for entry in _entries(path):
-        scene = Scene(path, entry)
+    rows: list[tuple[tuple[int, ...], int, Scene, Launch]] = []
+    shared = Shared(path.graph)
+    for entry in _entries(path)[:_MAX_ENTRIES]:
+        scene = Scene(path, entry, shared)
         launches = by_entry.get(entry.path, [])
         whole = [launch for launch in launches if not launch.is_template]
         for launch in (whole or launches[:1] or [Launch(entry.path, None)])[:_MAX_LAUNCHES]:
@@ -73,7 +83,11 @@ def _launches(repository: Repository, path: TrainingPath) -> dict[str, list[Laun
     for origin, command in path.commands:
         if is_test_path(origin) or origin.startswith(".github/"):
             continue
-        targets = resolve_target(repository, path.graph, command, origin)[:1] if command.target else scripts.get(command.program, ())
+        targets = (
+            resolve_target(repository, path.graph, command, origin)[:1]
+            if command.target
+            else scripts.get(command.program, ())
+        )
         for target in targets:
             text = re.sub(r"\s+", " ", command.text)
             if (target, text) not in seen:
@@ -105,16 +119,30 @@ def _first_in_readme(repository: Repository) -> dict[str, int]:
     return found
 
 
+def _says_little(experiment: Experiment) -> bool:
+    """Whether a run of a language model names none: others say more of the repository."""
+    known = (*experiment.state.leaves, *experiment.candidates)
+    return "finetuning" in experiment.profiles and "models.primary.id" not in known
+
+
+_PREPARES = re.compile(
+    r"(?i)(?:^|/)(?:data(?:_?\w*)?|datasets?|preprocess\w*|tools|utils|misc|extensions|contrib)/"
+)
 _TOY = re.compile(r"(?i)(?:^|[/_\-])(?:debug|tiny|toy|smoke|dummy|test|quick\w*|mini)(?=[/_.\-]|$)")
 
 
 def _order(repository: Repository, scene: Scene, launch: Launch, first: dict[str, int]) -> tuple[int, ...]:
     entry = scene.entry
-    line = launch.command.line if launch.command and launch.origin == repository.readme else first.get(launch.origin, 10**6)
+    line = (
+        launch.command.line
+        if launch.command and launch.origin == repository.readme
+        else first.get(launch.origin, 10**6)
+    )
     return (
         0 if entry in scene.path.training else 1,
         1 if launch.is_template else 0,
         0 if entry.documented else 1,
+        1 if _PREPARES.search(entry.path) else 0,
         1 if _TOY.search(launch.origin) or any(map(_TOY.search, launch.files)) else 0,
         line,
         entry.path.count("/"),
@@ -126,7 +154,6 @@ def _observed(scene: Scene, launch: Launch, detected: Detected) -> Experiment | 
     settings = _settings(scene, launch)
     resolver = Resolver(scene.graph, settings)
     groups = [
-        *library_defaults(scene, _set_elsewhere(launch)),
         *by_calls(scene, resolver),
         *by_names(scene, resolver),
         *identities(scene, resolver),
@@ -135,9 +162,12 @@ def _observed(scene: Scene, launch: Launch, detected: Detected) -> Experiment | 
         *of_command(launch),
     ]
     chosen = choose(groups)
-    if not any(name.startswith(("models.", "datasets.", "training.", "generation.")) for name in (*chosen.state.leaves, *chosen.candidates)):
+    if not any(
+        name.startswith(("models.", "datasets.", "training.", "generation."))
+        for name in (*chosen.state.leaves, *chosen.candidates)
+    ):
         return None
-    state = with_providers(chosen.state)
+    state = with_providers(chosen.state, is_llm=scene.is_llm)
     return Experiment(
         name_of(scene.entry, launch),
         scene.entry.path,
@@ -157,6 +187,9 @@ def _settings(scene: Scene, launch: Launch) -> Settings:
             add_config(settings, file, scene.repository.configs[file], Rank.CONFIG)
         else:
             _add_python(settings, scene.repository, file)
+    if launch.command is not None and "deepspeed" in launch.command.text:
+        # DeepSpeed's file has an optimizer and a scheduler of its own: what the library takes by default may not hold.
+        settings.drop("lr_scheduler_type", Rank.LIBRARY)
     add_command(settings, launch, strict=scene.strict)
     return settings
 
@@ -166,9 +199,3 @@ def _add_python(settings: Settings, repository: Repository, file: str) -> None:
         option = constant_option(file, assign) if assign.scope == 0 and assign.target.isidentifier() else None
         if option is not None and option.said is not None:
             settings.add(option.name, msgspec.structs.replace(option.said, rank=Rank.CONFIG))
-
-
-def _set_elsewhere(launch: Launch) -> frozenset[str]:
-    """Settings that a file of another program may hold: DeepSpeed's has an optimizer and a scheduler of its own."""
-    text = launch.command.text if launch.command else ""
-    return frozenset({"training.scheduler", "training.optimizer"}) if "deepspeed" in text else frozenset()

@@ -21,7 +21,10 @@ _FRAMEWORKS = {
     "hf_trainer": "transformers", "raw_torch": "torch", "lightning": "lightning", "keras": "keras", "jax": "jax", "tf": "tensorflow", "sklearn": "scikit-learn",
 }  # fmt: skip
 _BACKENDS = (
-    ("vllm", re.compile(r"vllm(?:\.\w+)*\.(?:LLM|AsyncLLMEngine|LLMEngine|AsyncLLM|AsyncEngineArgs|EngineArgs)")),
+    (
+        "vllm",
+        re.compile(r"vllm(?:\.\w+)*\.(?:LLM|AsyncLLMEngine|LLMEngine|AsyncLLM|AsyncEngineArgs|EngineArgs)"),
+    ),
     ("sglang", re.compile(r"sglang(?:\.\w+)*\.(?:Engine|Runtime|gen)")),
     ("litellm", re.compile(r"litellm(?:\.\w+)*\.(?:a?completion|batch_completion)")),
     ("llama.cpp", re.compile(r"llama_cpp(?:\.\w+)*\.Llama")),
@@ -29,8 +32,10 @@ _BACKENDS = (
 _PROCESSES = re.compile(r"--(?:nproc_per_node|nproc-per-node|num_processes|num_gpus)[= ](\d{1,4})\b")
 _NODES = re.compile(r"--(?:nnodes|num_machines|num_nodes)[= ](\d{1,4})\b")
 _MOST_PROMPTS = 8
-_PROMPT = re.compile(r"(?i)prompt|(?:^|_)instruction|system_message|template")
-_NO_PROMPT = re.compile(r"(?i)name|path|file|dir|type|key|url|regex|pattern|len|token|html|filename|title|header|color|format_string|log|message_template|output|yaml|latex|chat_template")
+_PROMPT = re.compile(r"(?i)prompt|(?:^|_)instruction|system_message")
+_NO_PROMPT = re.compile(
+    r"(?i)name|path|file|dir|type|key|url|regex|pattern|len|token|html|filename|title|header|color|format_string|log|message_template|output|yaml|latex|chat_template"
+)
 _KEYED = re.compile(r"(\w+)\['([^']{1,60})'\]")
 
 
@@ -41,10 +46,20 @@ def of_command(launch: Launch) -> Iterator[Group]:
         return
     yield _group("experiment.command", command.text, launch.place, "the command")
     if command.launchers:
-        yield _group("execution.launcher", command.launchers[-1].rpartition(" -m ")[2] or command.launchers[-1], launch.place, "the command")
+        yield _group(
+            "execution.launcher",
+            command.launchers[-1].rpartition(" -m ")[2] or command.launchers[-1],
+            launch.place,
+            "the command",
+        )
         processes, nodes = _PROCESSES.search(command.text), _NODES.search(command.text)
         if processes:
-            yield _group("execution.world_size", int(processes[1]) * (int(nodes[1]) if nodes else 1), launch.place, "the command")
+            yield _group(
+                "execution.world_size",
+                int(processes[1]) * (int(nodes[1]) if nodes else 1),
+                launch.place,
+                "the command",
+            )
     if launch.files:
         yield _group("execution.config_files", launch.files, launch.place, "the command")
 
@@ -59,7 +74,9 @@ def of_kind(scene: Scene) -> Iterator[Group]:
     for file, call in scene.calls:
         backend = next((name for name, pattern in _BACKENDS if pattern.fullmatch(call.name)), "")
         if backend:
-            yield _group("inference.backend", backend, Place(file, call.line), f"{call.name.rpartition('.')[2]}()")
+            yield _group(
+                "inference.backend", backend, Place(file, call.line), f"{call.name.rpartition('.')[2]}()"
+            )
 
 
 def _group(setting: str, value: "str | int | tuple[str, ...]", place: Place, detail: str) -> Group:
@@ -76,16 +93,27 @@ def prompts(scene: Scene, resolver: Resolver) -> Iterator[Group]:
         if not _PROMPT.search(key.rpartition(".")[2]):
             continue
         said = resolver.settings.about(key)
-        files = tuple(each for each in said if isinstance(each.value, str) and each.value.removeprefix("./") in scene.repository.path_set)
+        files = tuple(
+            each
+            for each in said
+            if isinstance(each.value, str) and each.value.removeprefix("./") in scene.repository.path_set
+        )
         if files:
             role = role_of_name(key) or "primary"
             if role not in roles:
                 roles.add(role)
-                rows = tuple(msgspec.structs.replace(each, value=str(each.value).removeprefix("./")) for each in files)
+                rows = tuple(
+                    msgspec.structs.replace(each, value=str(each.value).removeprefix("./")) for each in files
+                )
                 yield Group(f"prompts.{role}.path", rows, sure=files[0].known and files[0] == said[0])
     if not scene.is_llm:
         return
-    found = [(file, assign, text) for file in sorted(scene.files) if not is_test_path(file) for assign, text in _constants(scene, file)]
+    found = [
+        (file, assign, text)
+        for file in sorted(scene.files)
+        if not is_test_path(file)
+        for assign, text in _constants(scene, file)
+    ]
     if len(found) > _MOST_PROMPTS:
         return  # a collection: which of them a run takes is not said
     for file, assign, text in found:
@@ -105,7 +133,7 @@ def _constants(scene: Scene, file: str) -> Iterator[tuple[Assign, str]]:
             value = literal(assign.value)
         except NoLiteral:
             continue
-        if isinstance(value, str) and len(value) > 40 and " " in value:
+        if isinstance(value, str) and len(value) > 40 and " " in value and "{%" not in value:
             yield assign, value
 
 

@@ -13,7 +13,9 @@ _GROUP = re.compile(r"[+~]{0,2}/?([\w\-/]+(?:@[\w.\-]+)?)=([\w\-./]+)")
 _MAX_FILES = 40
 
 
-def compose(settings: Settings, repository: Repository, folder: str, name: str, command: Command | None) -> None:
+def compose(
+    settings: Settings, repository: Repository, folder: str, name: str, command: Command | None
+) -> None:
     """Adds what the base file and the chosen groups say; a file that is not there is passed over."""
     chosen: dict[str, str] = {}
     if command is not None:
@@ -26,11 +28,27 @@ def compose(settings: Settings, repository: Repository, folder: str, name: str, 
                 chosen[match[1].partition("@")[0]] = match[2]
     _add(settings, repository, folder, name, "", chosen, set())
     for group, value in chosen.items():
-        _add(settings, repository, folder, f"{group}/{value}", group.replace("/", ".") + ".", {}, set(), Rank.CONFIG)
+        _add(
+            settings,
+            repository,
+            folder,
+            f"{group}/{value}",
+            group.replace("/", ".") + ".",
+            {},
+            set(),
+            Rank.CONFIG,
+        )
 
 
 def _add(
-    settings: Settings, repository: Repository, folder: str, name: str, prefix: str, chosen: dict[str, str], seen: set[str], rank: int = Rank.BASE
+    settings: Settings,
+    repository: Repository,
+    folder: str,
+    name: str,
+    prefix: str,
+    chosen: dict[str, str],
+    seen: set[str],
+    rank: int = Rank.BASE,
 ) -> None:
     file = _file(repository, folder, name)
     if file is None or file in seen or len(seen) > _MAX_FILES:
@@ -49,7 +67,16 @@ def _add(
         below = f"{parent}/{inner}" if parent else inner
         if _file(repository, folder, below) is None:
             below = inner
-        _add(settings, repository, folder, below, (prefix + group.replace("/", ".") + ".") if group else prefix, {}, seen, rank)
+        _add(
+            settings,
+            repository,
+            folder,
+            below,
+            (prefix + group.replace("/", ".") + ".") if group else prefix,
+            {},
+            seen,
+            rank,
+        )
     add_config(settings, file, config, rank, prefix)
 
 

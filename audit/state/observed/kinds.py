@@ -1,20 +1,24 @@
 """Which of the kinds of experiment that a repository holds one run is."""
 
-from collections.abc import Mapping
+import msgspec
 
 from audit.documents.signals import Signals
 from audit.documents.state import State
-from audit.signals.repository import Repository
-from audit.signals.training_path import TrainingPath
 from audit.state.observed.scene import Scene
 
-Detected = Mapping[str, frozenset[str]]
-"""Kinds of experiment with the files that speak for them."""
+
+class Detected(msgspec.Struct, frozen=True):
+    """Whether language models are trained, whether anything is scored, and the files in which a judge is."""
+
+    trains_language_models: bool
+    scores: bool
+    judging: frozenset[str]
 
 
-def detected_files(repository: Repository, path: TrainingPath, signals: Signals) -> Detected:
-    """The kinds that the signals show by files: where a judge is, where models are evaluated."""
-    return {"llm_judge": frozenset(place.path for place in signals.judge.evidence) if signals is not None and signals.judge.value else frozenset()}
+def detected_in(signals: Signals) -> Detected:
+    """What the signals say of the whole repository."""
+    judging = frozenset(place.path for place in signals.judge.evidence)
+    return Detected(bool(signals.training_method.value), signals.evaluation.value, judging)
 
 
 def profiles_of(scene: Scene, state: State, detected: Detected) -> tuple[str, ...]:
@@ -26,15 +30,19 @@ def profiles_of(scene: Scene, state: State, detected: Detected) -> tuple[str, ..
     elif kinds == {"sklearn"}:
         found.add("tabular")
     elif scene.trains:
-        found.add("finetuning" if scene.is_llm else "training")
+        found.add("finetuning" if scene.is_llm and detected.trains_language_models else "training")
     elif scene.speaks:
         found.add("inference")
-    if any(path.startswith(("models.judge.", "evaluation.judge.")) for path in state.leaves) or (
-        not scene.trains and scene.entry.path in detected["llm_judge"]
+    if scene.trains:
+        return tuple(sorted(found))
+    if (
+        any(path.startswith(("models.judge.", "evaluation.judge.")) for path in state.leaves)
+        or scene.entry.path in detected.judging
     ):
-        found.add("llm_judge")
-        found.discard("inference")
-    if not scene.trains and any(path.startswith("evaluation.") for path in state.leaves) and "llm_judge" not in found:
-        found.add("evaluation")
-        found.discard("inference")
+        return ("llm_judge",)
+    scores = (
+        any(path.startswith("evaluation.") for path in state.leaves) or "eval" in scene.entry.path.lower()
+    )
+    if scores and detected.scores:
+        return ("evaluation",)
     return tuple(sorted(found))

@@ -86,7 +86,7 @@ def add_config(settings: Settings, path: str, config: ConfigFacts, rank: int, pr
             continue
         said = Said(typed(setting.value), Place(path, setting.line), f"{setting.key} in {path}", rank)
         if isinstance(said.value, str) and is_placeholder(said.value):
-            said = msgspec.structs.replace(said, known=False)
+            said = msgspec.structs.replace(said, value=None, known=False)
         _replace(settings, plain(prefix + setting.key), said)
     for key, rows in lists.items():
         if len(rows) <= 20:
@@ -114,9 +114,15 @@ def add_command(settings: Settings, launch: Launch, *, strict: bool) -> None:
             continue
         value = typed(text) if text else True
         # What the parser refuses reaches no run: the command is wrong, and what is meant is not known.
-        known = not is_placeholder(text) and (name not in settings.choices or str(value) in map(str, settings.choices[name]))
+        known = not is_placeholder(text) and (
+            name not in settings.choices or str(value) in map(str, settings.choices[name])
+        )
         where = Place(launch.origin, line)
-        _replace(settings, name, Said(value if known else None, where, f"--{name} in {launch.origin}", Rank.LAUNCH, known))
+        _replace(
+            settings,
+            name,
+            Said(value if known else None, where, f"--{name} in {launch.origin}", Rank.LAUNCH, known),
+        )
 
 
 def assigned(command: Command) -> Iterator[tuple[str, str, int]]:

@@ -10,7 +10,24 @@ from audit.state.observed.texts import is_placeholder
 
 _SCRIPTS = (".sh", ".slurm", ".sbatch", ".bash", ".job")
 _NAMED = ("exp_name", "experiment_name", "run_name", "experiment", "exp")
-_TELLING = ("config_name", "config", "model_name_or_path", "model", "base_model", "dataset", "datasets", "loss", "method", "task", "env", "env_id", "arch", "algo", "stage", "mode")
+_TELLING = (
+    "config_name",
+    "config",
+    "model_name_or_path",
+    "model",
+    "base_model",
+    "dataset",
+    "datasets",
+    "loss",
+    "method",
+    "task",
+    "env",
+    "env_id",
+    "arch",
+    "algo",
+    "stage",
+    "mode",
+)
 _LONGEST = 60
 
 
@@ -22,9 +39,15 @@ def name_of(entry: Entry, launch: Launch) -> str:
     if launch.origin.endswith(_SCRIPTS):
         return _slug(launch.origin.rpartition("/")[2].rpartition(".")[0])
     values = {name: text for name, text, _ in assigned(launch.command)} if launch.command else {}
-    called = next((values[name] for name in _NAMED if values.get(name) and not is_placeholder(values[name])), "")
+    called = next(
+        (values[name] for name in _NAMED if values.get(name) and not is_placeholder(values[name])), ""
+    )
     folder, _, stem = entry.path.removesuffix(".py").rpartition("/")
-    own = folder.rpartition("/")[2] if stem in ("main", "__main__", "cli", "run", "train") and folder not in ("", "src", "scripts") else ""
+    own = (
+        folder.rpartition("/")[2]
+        if stem in ("main", "__main__", "cli", "run", "train") and folder not in ("", "src", "scripts")
+        else ""
+    )
     return _slug(called.rpartition("/")[2] or (f"{own}-{stem}" if own else stem))
 
 
@@ -41,7 +64,11 @@ def distinct(rows: Sequence[tuple[str, Launch]]) -> list[str]:
             made = _slug(f"{name}-{_difference(launch, by_name[name])}")
         taken[made] += 1
         while taken[made] > 1:
-            made = f"{name}-{taken[made]}" if made == name or not made.startswith(name + "-") else f"{made}-{taken[made]}"
+            made = (
+                f"{name}-{taken[made]}"
+                if made == name or not made.startswith(name + "-")
+                else f"{made}-{taken[made]}"
+            )
             taken[made] += 1
         found.append(made)
     return found
@@ -54,7 +81,11 @@ def _difference(launch: Launch, others: Sequence[Launch]) -> str:
     telling = [name for name in (*_TELLING, *sorted(mine)) if mine.get(name)]
     for name in dict.fromkeys(telling):
         value = mine[name]
-        if not is_placeholder(value) and len(value) < 60 and all(other.get(name) != value for other in theirs):
+        if (
+            not is_placeholder(value)
+            and len(value) < 60
+            and all(other.get(name) != value for other in theirs)
+        ):
             short = value.rstrip("/").rpartition("/")[2]
             return short if name in _TELLING else f"{name}-{short}"
     folder = launch.origin.rpartition("/")[0].rpartition("/")[2]

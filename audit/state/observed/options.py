@@ -8,13 +8,27 @@ import msgspec
 from audit.documents.place import Place
 from audit.documents.state import Scalar, Value
 from audit.facts.python.model import Assign, Call, Scope
-from audit.signals.graph import CallGraph, Node
+from audit.signals.graph import CallGraph
 from audit.state.observed.model import Rank
 from audit.state.observed.texts import NoLiteral, literal
 
 _CONFIG_CLASS = re.compile(r"(?i)arg|config|cfg|param|option|setting|hparam")
-_DATACLASS = ("dataclasses.dataclass", "dataclass", "flax.struct.dataclass", "chz.chz", "attr.s", "attrs.define")
-_BASES = ("pydantic.BaseModel", "BaseModel", "BaseSettings", "pydantic_settings.BaseSettings", "Tap", "tap.Tap")
+_DATACLASS = (
+    "dataclasses.dataclass",
+    "dataclass",
+    "flax.struct.dataclass",
+    "chz.chz",
+    "attr.s",
+    "attrs.define",
+)
+_BASES = (
+    "pydantic.BaseModel",
+    "BaseModel",
+    "BaseSettings",
+    "pydantic_settings.BaseSettings",
+    "Tap",
+    "tap.Tap",
+)
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -41,38 +55,46 @@ def plain(name: str) -> str:
     return name.strip("'\"").lstrip("-+~").replace("-", "_").lower()
 
 
-def options(graph: CallGraph, nodes: frozenset[Node], entry: str) -> Iterator[Option]:
-    """All options that the reached scopes define, those of the entry's own file last: they win."""
-    files: dict[str, set[int]] = {}
-    for path, index in nodes:
-        files.setdefault(path, set()).add(index)
-    for path in sorted(files, key=lambda file: (file == entry, file)):
-        yield from _of_file(graph, path, files[path], path == entry)
-
-
-def _of_file(graph: CallGraph, path: str, scopes: set[int], is_entry: bool) -> Iterator[Option]:
+def options_of_file(graph: CallGraph, path: str) -> Iterator[tuple[int, Option]]:
+    """All options that a file defines, each with the index of the scope that does."""
     facts = graph.python[path]
     fires: set[str] = set()
     for call in facts.calls:
         last = call.name.rpartition(".")[2]
-        if call.scope in scopes:
-            if last == "add_argument":
-                yield from _argument(path, call)
-            elif last.startswith("DEFINE_") and len(call.args) > 1:
-                yield _option(plain(call.args[0]), call.args[1], path, call.line, f"default of --{call.args[0].strip(chr(39))}")
-            elif last == "Fire":
-                fires.update(call.args[:1] or ("",))
-        if last in ("option", "argument") and call.name.startswith(("click.", "typer.")):
-            yield from _argument(path, call)
+        if last == "add_argument":
+            yield from ((call.scope, option) for option in _argument(path, call))
+        elif last.startswith("DEFINE_") and len(call.args) > 1:
+            name = call.args[0].strip("'\"")
+            yield call.scope, _option(plain(name), call.args[1], path, call.line, f"default of --{name}")
+        elif last == "Fire":
+            fires.update(call.args[:1] or ("",))
+        elif last in ("option", "argument") and call.name.startswith(("click.", "typer.")):
+            yield from ((call.scope, option) for option in _argument(path, call))
+    fields: dict[int, list[Assign]] = {}
+    for assign in facts.assigns:
+        if assign.annotation:
+            fields.setdefault(assign.scope, []).append(assign)
     for index, scope in enumerate(facts.scopes):
-        if scope.kind == "class" and index in scopes and _is_config(scope, graph, path, index):
-            for assign in facts.assigns:
-                if assign.scope == index and assign.annotation:
-                    yield _field(path, scope, assign)
-        elif scope.kind == "function" and is_entry and scope.parent >= 0 and _is_command(scope, facts.scopes, fires):
+        if scope.kind == "class" and index in fields and _is_config(scope, graph, path, index):
+            yield from ((index, _field(path, scope, assign)) for assign in fields[index])
+        elif (
+            scope.kind == "function"
+            and scope.params
+            and scope.parent >= 0
+            and _is_command(scope, facts.scopes, fires)
+        ):
             for param in scope.params:
                 text = _typer_default(param.default)
-                yield _option(plain(param.name), text, path, param.line, f"default of {scope.name}({param.name}=)")
+                yield (
+                    COMMAND,
+                    _option(
+                        plain(param.name), text, path, param.line, f"default of {scope.name}({param.name}=)"
+                    ),
+                )
+
+
+COMMAND = -1
+"""In place of a scope: a parameter of a function that is a command, which counts where its file is the entry point."""
 
 
 def _is_command(scope: Scope, scopes: tuple[Scope, ...], fires: set[str]) -> bool:
@@ -126,7 +148,9 @@ def _choices(text: str) -> tuple[Scalar, ...]:
 
 
 def _field(path: str, scope: Scope, assign: Assign) -> Option:
-    return _option(plain(assign.target), assign.value, path, assign.line, f"default of {scope.name}.{assign.target}")
+    return _option(
+        plain(assign.target), assign.value, path, assign.line, f"default of {scope.name}.{assign.target}"
+    )
 
 
 def _option(name: str, text: str, path: str, line: int, detail: str) -> Option:
@@ -143,7 +167,9 @@ def _option(name: str, text: str, path: str, line: int, detail: str) -> Option:
     return Option(name, Said(value, where, detail, Rank.DEFAULT), where)
 
 
-_DTYPE = re.compile(r"(?:torch|jnp|jax\.numpy|tensorflow|numpy)\.(float16|bfloat16|float32|float64|half|int8)")
+_DTYPE = re.compile(
+    r"(?:torch|jnp|jax\.numpy|tensorflow|numpy)\.(float16|bfloat16|float32|float64|half|int8)"
+)
 
 
 def _constant(text: str) -> str | None:

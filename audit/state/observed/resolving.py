@@ -20,7 +20,9 @@ _NAME = re.compile(r"[A-Za-z_.][\w.]{0,200}")
 _KEY = re.compile(r"([A-Za-z_][\w.]{0,100})\[['\"]([\w\-. ]{1,80})['\"]\]")
 _GET = re.compile(r"([A-Za-z_][\w.]{0,100})\.get\(['\"]([\w\-. ]{1,80})['\"](?:, (.{1,80}))?\)")
 _CAST = re.compile(r"(?:float|int|str|bool|Path|pathlib\.Path|os\.path\.expanduser)\((.{1,200})\)")
-_DTYPE = re.compile(r"(?:torch|jnp|jax\.numpy|tensorflow|numpy)\.(float16|bfloat16|float32|float64|half|int8)")
+_DTYPE = re.compile(
+    r"(?:torch|jnp|jax\.numpy|tensorflow|numpy)\.(float16|bfloat16|float32|float64|half|int8)"
+)
 _ENVIRON = re.compile(r"os\.(?:environ\.get|getenv)\(['\"](\w+)['\"], (.{1,120})\)")
 _CONDITION = re.compile(r" (?:if|or|==|!=|is|in|>|<|>=|<=) |^not ")
 _DEPTH = 4
@@ -52,7 +54,9 @@ class Resolver:
             said = self._option(f"{match[1]}.{match[2]}")
             return said or (self.values(match[3], file, scope, line, depth + 1) if match[3] else ())
         if match := _KEY.fullmatch(text):
-            return self._option(f"{match[1]}.{match[2]}") or self._of_dictionary(match[1], match[2], file, scope)
+            return self._option(f"{match[1]}.{match[2]}") or self._of_dictionary(
+                match[1], match[2], file, scope
+            )
         if _NAME.fullmatch(text):
             return self._named(text, file, scope, depth)
         return self._composed(text, file, scope, line, depth)
@@ -91,13 +95,19 @@ class Resolver:
         if local is not None:
             found = self.values(local.value, file, local.scope, local.line, depth + 1)
             return found or ()
-        return self._option(text, bare=True) or self._constant(text, file, depth) or self._parameter(text, file, scope)
+        return (
+            self._option(text, bare=True)
+            or self._constant(text, file, depth)
+            or self._parameter(text, file, scope)
+        )
 
     def _option(self, chain: str, *, bare: bool = False) -> tuple[Said, ...]:
         """What is said of the option that an attribute (`args.lr`, `cfg.optim.lr`) reads."""
         parts = chain.split(".")
         if not bare:
-            if not any(_is_settings(part) for part in parts[:-1]) or ".config." in chain.replace("self.config.", ""):
+            if not any(_is_settings(part) for part in parts[:-1]) or ".config." in chain.replace(
+                "self.config.", ""
+            ):
                 return ()
             while parts and (_is_settings(parts[0]) or parts[0] == "self"):
                 parts = parts[1:]
@@ -143,7 +153,11 @@ class Resolver:
                     if value is None:
                         return ()
                     where = Place(file, param.line or None)
-                    return (Said(value, where, f"default of {scopes[at].name}({name}=)", Rank.DEFAULT, known=False),)
+                    return (
+                        Said(
+                            value, where, f"default of {scopes[at].name}({name}=)", Rank.DEFAULT, known=False
+                        ),
+                    )
             at = scopes[at].parent
         return ()
 
@@ -201,7 +215,9 @@ class Resolver:
 
 
 def _is_settings(part: str) -> bool:
-    return part in CONFIG_RECEIVERS or part.lower().endswith(("args", "config", "cfg", "opt", "opts", "flags", "params", "hparams", "options", "conf"))
+    return part in CONFIG_RECEIVERS or part.lower().endswith(
+        ("args", "config", "cfg", "opt", "opts", "flags", "params", "hparams", "options", "conf")
+    )
 
 
 def _spellings(name: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from audit.documents.place import Place
 from audit.facts.python.model import Call
 from audit.signals.graph import Node
 from audit.signals.methods import LLM_HEADS
@@ -11,14 +12,30 @@ from audit.signals.queries import asks, generates, is_engine
 from audit.signals.training_path import Entry, TrainingPath
 from audit.state.observed.launches import add_config
 from audit.state.observed.model import Rank
-from audit.state.observed.options import Option, constant_option, options
+from audit.state.observed.options import COMMAND, Option, Said, constant_option
 from audit.state.observed.settings import Settings
+from audit.state.observed.shared import Shared
 from audit.state.observed.vocabulary import KnownCall, known_call, vocabulary
 
 _OPEN = frozenset(
-    {"HfArgumentParser", "TrlParser", "H4ArgumentParser", "parse_known_args", "Fire", "LightningCLI", "from_cli", "cli", "add_config_arguments", "exec"}
+    {
+        "HfArgumentParser",
+        "TrlParser",
+        "H4ArgumentParser",
+        "parse_known_args",
+        "Fire",
+        "LightningCLI",
+        "from_cli",
+        "cli",
+        "add_config_arguments",
+        "exec",
+    }
 )
 """Calls by which flags reach a run that no definition of this repository shows."""
+_SMALL = 60
+"""Files that a run may reach for all of them to be looked at."""
+_STEPS = 2
+"""How many imports away a file of a larger one may stand."""
 _HYDRA = re.compile(r"hydra\.main\((.*)\)", re.DOTALL)
 _WORD = re.compile(r"(config_path|config_name)=['\"]([^'\"]{1,200})['\"]")
 _LOADED = re.compile(r"['\"]([\w./\-]{1,200}\.(?:ya?ml|json|toml))['\"]")
@@ -27,8 +44,14 @@ _LOADED = re.compile(r"['\"]([\w./\-]{1,200}\.(?:ya?ml|json|toml))['\"]")
 class Scene:
     """Computed once an entry point; a run adds its own settings."""
 
-    def __init__(self, path: TrainingPath, entry: Entry) -> None:
-        self.path, self.entry, self.graph, self.repository = path, entry, path.graph, path.repository
+    def __init__(self, path: TrainingPath, entry: Entry, shared: Shared) -> None:
+        self.path, self.entry, self.graph, self.repository, self.shared = (
+            path,
+            entry,
+            path.graph,
+            path.repository,
+            shared,
+        )
 
     @cached_property
     def nodes(self) -> frozenset[Node]:
@@ -40,11 +63,29 @@ class Scene:
 
     @cached_property
     def calls(self) -> tuple[tuple[str, Call], ...]:
-        """The calls that can run, those of the entry's own file first."""
+        """The calls that can run and say something, those of the entry's own file first."""
         found: list[tuple[str, Call]] = []
-        for file in sorted(self.files, key=lambda each: (each != self.entry.path, each)):
-            found += [(file, call) for call in self.graph.python[file].calls if (file, call.scope) in self.nodes]
+        near = self._near
+        for file in self._ordered:
+            if file in near:
+                found += [(file, call) for call in self.shared.calls(file) if (file, call.scope) in self.nodes]
         return tuple(found)
+
+    @cached_property
+    def _near(self) -> frozenset[str]:
+        """The files that run, of a large library those alone that stand near the entry point: what it could do elsewhere, this run does not do."""
+        if len(self.files) <= _SMALL:
+            return self.files
+        found = {self.entry.path}
+        edge = {self.entry.path}
+        for _ in range(_STEPS):
+            edge = {module for file in edge for module in self.graph.imported_modules(file)} - found
+            found |= edge
+        return frozenset(found & self.files)
+
+    @cached_property
+    def _ordered(self) -> list[str]:
+        return sorted(self.files, key=lambda each: (each != self.entry.path, each))
 
     @cached_property
     def trains(self) -> bool:
@@ -53,12 +94,17 @@ class Scene:
 
     @cached_property
     def loop_kinds(self) -> frozenset[str]:
-        return frozenset(loop.kind for node in self.nodes & self.path.loops.keys() for loop in self.path.loops[node])
+        return frozenset(
+            loop.kind for node in self.nodes & self.path.loops.keys() for loop in self.path.loops[node]
+        )
 
     @cached_property
     def speaks(self) -> bool:
         """Whether a language model makes text."""
-        return any(asks(call.name) or is_engine(call) or generates(call, self.graph.python[file]) for file, call in self.calls)
+        return any(
+            asks(call.name) or is_engine(call) or generates(call, self.graph.python[file])
+            for file, call in self.calls
+        )
 
     @cached_property
     def heads(self) -> frozenset[str]:
@@ -81,7 +127,16 @@ class Scene:
 
     @cached_property
     def options(self) -> tuple[Option, ...]:
-        return tuple(options(self.graph, self.nodes, self.entry.path))
+        """All options that the run defines, those of the entry's own file last: they win."""
+        found: list[Option] = []
+        for file in reversed(self._ordered):
+            own = file == self.entry.path
+            found += [
+                option
+                for scope, option in self.shared.options(file)
+                if (file, scope) in self.nodes or (own and scope == COMMAND)
+            ]
+        return tuple(found)
 
     @cached_property
     def strict(self) -> bool:
@@ -94,6 +149,11 @@ class Scene:
     def settings(self) -> Settings:
         """Defaults of options, and what configurations say that are always read."""
         found = Settings()
+        for name in self.library_defaults:
+            defaults = vocabulary().defaults[name]
+            for field, setting in defaults.fields.items():
+                detail = f"library default of {defaults.of}"
+                found.add(field, Said(defaults.values[setting], Place(self.entry.path), detail, Rank.LIBRARY))
         for option in self.options:
             found.drop(option.name, Rank.DEFAULT)
             found.add(option.name, option.said)
@@ -102,9 +162,9 @@ class Scene:
         if self._constants_are_options:
             for assign in self.graph.python[self.entry.path].assigns:
                 if assign.scope == 0 and assign.target.isidentifier():
-                    option = constant_option(self.entry.path, assign)
-                    if option is not None:
-                        found.add(option.name, option.said)
+                    constant = constant_option(self.entry.path, assign)
+                    if constant is not None:
+                        found.add(constant.name, constant.said)
         for file in self.base_files:
             add_config(found, file, self.repository.configs[file], Rank.BASE)
         return found
@@ -133,7 +193,10 @@ class Scene:
         configs = self.repository.configs
         if self.hydra is None:
             for file, call in self.calls:
-                if call.name.rpartition(".")[2] in ("safe_load", "load", "full_load", "params_show") and call.args:
+                if (
+                    call.name.rpartition(".")[2] in ("safe_load", "load", "full_load", "params_show")
+                    and call.args
+                ):
                     for word in _LOADED.findall(call.args[0]):
                         for name in (word.removeprefix("./"), _joined(file.rpartition("/")[0], word)):
                             if name in configs:
@@ -146,7 +209,11 @@ class Scene:
         """Libraries' dataclasses that a parser of this run fills in, as keys of `defaults`."""
         found: list[str] = []
         for file, call in self.calls:
-            if call.name.rpartition(".")[2] not in ("HfArgumentParser", "TrlParser", "H4ArgumentParser") or not (call.args or call.kwargs):
+            if call.name.rpartition(".")[2] not in (
+                "HfArgumentParser",
+                "TrlParser",
+                "H4ArgumentParser",
+            ) or not (call.args or call.kwargs):
                 continue
             text = call.args[0] if call.args else next(iter(call.kwargs.values()))
             for name in re.findall(r"[A-Za-z_.][\w.]*", text):

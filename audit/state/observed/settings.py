@@ -13,30 +13,29 @@ class Settings:
     """Options and keys by name. A dotted key answers to its own name and to each of its ends."""
 
     def __init__(self) -> None:
-        self._said: dict[str, list[Said]] = {}
-        self._keys: dict[str, set[str]] = {}
+        self._said: dict[str, tuple[Said, ...]] = {}
+        self._keys: dict[str, frozenset[str]] = {}
         self.choices: dict[str, tuple[Scalar, ...]] = {}
 
     def copy(self) -> "Settings":
         """A copy that can be added to."""
         other = Settings()
-        other._said = {key: list(said) for key, said in self._said.items()}
-        other.choices = self.choices
-        other._keys = {last: set(keys) for last, keys in self._keys.items()}
+        other._said, other._keys, other.choices = dict(self._said), dict(self._keys), self.choices
         return other
 
     def add(self, key: str, said: Said | None) -> None:
         """Notes what a place says of `key`; None: the option exists and has no value."""
         if key.startswith(_NOT_OURS):
             return
-        rows = self._said.setdefault(key, [])
-        if said is not None:
-            rows.append(said)
-        self._keys.setdefault(key.rpartition(".")[2], set()).add(key)
+        self._said[key] = (*self._said.get(key, ()), *((said,) if said is not None else ()))
+        last = key.rpartition(".")[2]
+        keys = self._keys.get(last, frozenset())
+        if key not in keys:
+            self._keys[last] = keys | {key}
 
     def drop(self, key: str, rank: int) -> None:
         """Forgets what was said of `key` with this rank: a later place of the same kind replaces it."""
-        self._said[key] = [said for said in self._said.get(key, ()) if said.rank != rank]
+        self._said[key] = tuple(said for said in self._said.get(key, ()) if said.rank != rank)
 
     def names(self) -> Iterable[str]:
         """Every key, dotted ones whole."""
@@ -57,6 +56,8 @@ class Settings:
         if len(ending) == 1:
             yield from self._said[next(iter(ending))]
 
-    def _ending(self, name: str) -> set[str]:
-        keys = self._keys.get(name.rpartition(".")[2], set())
-        return {key for key in keys if key == name or key.endswith("." + name)} if "." in name else keys
+    def _ending(self, name: str) -> frozenset[str]:
+        keys = self._keys.get(name.rpartition(".")[2], frozenset())
+        return (
+            frozenset(key for key in keys if key == name or key.endswith("." + name)) if "." in name else keys
+        )

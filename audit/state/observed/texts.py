@@ -22,7 +22,7 @@ _WORDS: dict[str, Scalar] = {
     "~": None,
 }
 _PLACEHOLDER = re.compile(
-    r"[<>{}$…]|\.\.\.|^\[[A-Z_ ]+\]?$|^\[\w+$|^\w+\]$"
+    r"[<>{}$…]|\.\.\.|^\?{3}$|^\[(?-i:[A-Z_ ]+)\]?$|^\[\w+$|^\w+\]$"
     r"|(?:^|[/_\-])(?:path[/_\-]to|your[\w\-]*|my[/_\-]\w+|xxx+|foo|todo)(?:[/_.\-]|$)",
     re.IGNORECASE,
 )
@@ -89,9 +89,7 @@ def _arithmetic(text: str) -> object:
     return left / right
 
 
-_PRODUCT = re.compile(
-    r"(\d{1,12}(?:\.\d*)?(?:e-?\d{1,2})?) (\*\*|\*|/) (\d{1,12}(?:\.\d*)?(?:e-?\d{1,2})?)"
-)
+_PRODUCT = re.compile(r"(\d{1,12}(?:\.\d*)?(?:e-?\d{1,2})?) (\*\*|\*|/) (\d{1,12}(?:\.\d*)?(?:e-?\d{1,2})?)")
 
 
 def _value(value: object) -> Value:

@@ -35,10 +35,11 @@ class KnownCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LibraryDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a library takes where nothing is said. `of`: whose defaults these are, for people."""
+    """What a library takes where nothing is said. `of`: whose defaults these are, for people; `fields`: name of a field of the library's dataclass -> setting."""
 
     of: str
     values: dict[str, Value]
+    fields: dict[str, str] = {}
 
 
 class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,6 +73,18 @@ def known_call(name: str) -> KnownCall | None:
 @cache
 def _patterns() -> tuple[tuple[KnownCall, re.Pattern[str]], ...]:
     return tuple((known, re.compile(known.call)) for known in vocabulary().calls)
+
+
+@cache
+def known_load(name: str) -> bool:
+    """Whether a call of this name loads a model or a data set, or asks one."""
+    return bool(_LOADS.fullmatch(name))
+
+
+_LOADS = re.compile(
+    r"(?:.*\.)?(?:from_pretrained|load_dataset)|(?:vllm(?:\.\w+)*\.)?(?:LLM|AsyncEngineArgs|EngineArgs)|(?:sentence_transformers(?:\.\w+)*\.)?(?:SentenceTransformer|CrossEncoder)"
+    r"|(?:langchain\w*(?:\.\w+)*\.)?(?:ChatOpenAI|ChatAnthropic|AzureChatOpenAI)|(?:transformers(?:\.\w+)*\.)?pipeline"
+)
 
 
 @cache
