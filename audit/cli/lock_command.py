@@ -58,7 +58,7 @@ def lock_command(
     from audit.engine.options import Effects
 
     offline = offline or os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on")
-    options = engine.LockOptions(folder, offline, verify_api, hash_large, jobs, use_cache=not no_cache)
+    options = engine.LockOptions(str(folder), offline, verify_api, hash_large, jobs, use_cache=not no_cache)
     started = time.perf_counter()
     with progress(quiet=quiet) as shown:
         effects = Effects(time.time, os.environ, shown.step, shown.files)
@@ -97,14 +97,13 @@ def _write(folder: Path, locked: "Locked", quiet: bool) -> None:
         say(locked.note)
     if (folder / LOCK_PATH).is_symlink():
         raise OutputError(f"{LOCK_PATH} is a symbolic link, which could lead anywhere.", "Remove it.")
-    unchanged = locked.lock is locked.before
-    if not unchanged:
+    if not locked.unchanged:
         write_file(folder / LOCK_PATH, write(locked.lock))
     if quiet:
         return
     counts = Counter(resolved.confidence for resolved in locked.lock.values.values())
     named = ", ".join(f"{counts[each]} {each.value}" for each in Confidence if counts[each])
-    say(f"{LOCK_PATH} {'is unchanged' if unchanged else 'written'}: {named}")
+    say(f"{LOCK_PATH} {'is unchanged' if locked.unchanged else 'written'}: {named}")
     for path, resolved in locked.lock.values.items():
         if resolved.confidence is Confidence.UNRESOLVED:
             say(f"  unresolved {'.'.join(path)}: {resolved.note or resolved.source.value}")

@@ -81,6 +81,12 @@ class SnapshotFiles:
         """Whether the snapshot has such a file, or one below such a folder."""
         return path in self._entries or any(name.startswith(f"{path}/") for name in self._entries)
 
+    def read_small(self, path: str, limit: int) -> bytes | None:
+        """The content of a file of at most `limit` bytes; None where there is none such."""
+        entry = self._entries.get(path)
+        content = next(iter(self._reader.read([entry])))[1] if entry else None
+        return content if isinstance(content, bytes) and len(content) <= limit else None
+
     def digest(self, path: str) -> Found:
         """The SHA-256 of a file, as `DiskFiles` gives it; unresolved for a folder and for what the snapshot does not hold."""
         entry = self._entries.get(path.removeprefix("./"))

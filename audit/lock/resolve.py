@@ -101,7 +101,8 @@ def _dated(found: Found, earlier: Resolved | None, moment: str) -> Resolved:
     now = Resolved(found.value, found.source, found.confidence, moment, _note(found))
     if earlier is None:
         return now
-    if found.source in TRANSIENT and asked_of(earlier) == found.asked:
+    same_question = asked_of(earlier) == found.asked if found.asked else earlier.source not in TRANSIENT
+    if found.source in TRANSIENT and same_question:
         return earlier
     same = msgspec.structs.replace(now, resolved_at=earlier.resolved_at)
     return earlier if same == earlier else now

@@ -259,7 +259,33 @@ _WHY_IDENTITY = (
     "A branch or a name moves: without the commit nobody can load again what the numbers were made with."
 )
 
+
+def lock_present(context: Context) -> Iterable[Outcome]:
+    if context.declared is None:
+        yield not_applicable("There is no manifest that could be locked.")
+    elif any(entry.path == LOCK_PATH for entry in context.repository.snapshot.entries):
+        yield passed(f"There is a {LOCK_PATH}.", Place(LOCK_PATH))
+    else:
+        yield failed(
+            f"{context.declared.positions.name} is not locked: which commits and contents its names stand for is written down nowhere.",
+            Place(context.declared.positions.name),
+        )
+
+
 RULES = (
+    Rule(
+        "consistency.lock_present",
+        Severity.INFO,
+        "The manifest is locked",
+        "A manifest names models, data and prompts; what those names stood for when the numbers were made, only a lock says.",
+        "Run `ml-audit lock`, and commit ml-audit.lock.",
+        "",
+        0,
+        "ml-audit.lock beside ml-audit.yaml",
+        "ml-audit.yaml alone",
+        lock_present,
+        level=1,
+    ),
     Rule(
         "model.revision_pinned",
         Severity.CRITICAL,
