@@ -12,7 +12,7 @@ from audit.failure.structure.steps import Conclusion
 DETERMINISTIC = frozenset(
     "shm_exhausted disk_full disk_quota checkpoint_write_failed read_only_file_system no_kernel_image cuda_driver_too_old unsupported_ptx_toolchain "
     "no_cuda_device xla_hbm_oom xla_oom memory_fraction_cap oom_killed slurm_oom_killed kubernetes_oom_killed ray_oom runner_disk_full "
-    "too_many_open_files host_allocation_failed".split()
+    "too_many_open_files host_allocation_failed pod_storage_limit".split()
 )
 """Failures of the machine that come again on the same machine: a limit, a mount, a pool has to change."""
 _LIMIT_IS_WRONG = frozenset(
@@ -20,7 +20,7 @@ _LIMIT_IS_WRONG = frozenset(
     "expected_count_mismatch golden_value_mismatch better_than_bound test_time_limit gate_reads_missing_key".split()
 )
 _TESTS_MISSING = frozenset(
-    "coverage_threshold unexpected_pass snapshot_mismatch generated_files_stale contribution_rule pre_commit_failed".split()
+    "coverage_threshold unexpected_pass snapshot_mismatch generated_files_stale contribution_rule pre_commit_failed mlperf_checker_failed".split()
 )
 _CLOSED = frozenset(
     "cuda filesystem packaging hub git tracking storage containers github_actions hydra kubernetes cloud policy memory".split()
@@ -30,7 +30,7 @@ _ARGUABLE = frozenset(
     "cuda_oom hip_oom xpu_oom mps_oom oom_killed file_not_found module_not_found permission_denied import_name_failed attribute_missing "
     "wrong_arguments value_error "
     "device_side_assert hub_repository_not_found no_cuda_device git_ref_missing no_matching_distribution git_authentication "
-    "cuda_illegal_memory_access cuda_launch_failure cloud_not_authorized cpu_only_torch_build hub_offline host_allocation_failed wheel_build_failed".split()
+    "cuda_illegal_memory_access cuda_launch_failure cloud_not_authorized cpu_only_torch_build hub_offline host_allocation_failed wheel_build_failed pod_evicted pod_storage_limit".split()
 )
 """Signatures whose category the label policy leaves to what else is known."""
 _GPU_MEMORY = re.compile(

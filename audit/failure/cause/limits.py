@@ -15,13 +15,17 @@ _LIMIT = re.compile(
     r"timeout: sending signal|has exceeded the maximum execution time|has timed out after \d+ minutes|DUE TO TIME LIMIT|execution took longer than|"
     r"timed out after \d|Timeout has been exceeded|exceeded (?:the |its )?(?:time|walltime|wall-clock) limit|Job exceeded time limit|Too long with no output|"
     r"(?:job|step|command|process) (?:was )?(?:killed|terminated|stopped|cancelled).{0,30}(?:time ?out|time limit)|PBS: job killed: walltime|"
-    r"TERM_RUNLIMIT|TIMED OUT|Command took >",
+    r"TERM_RUNLIMIT|(?-i:TIMED OUT)|Command took >",
     re.IGNORECASE,
 )
 _NOT_THIS = re.compile(
     r"Watchdog|WorkNCCL|Retry|retry|HTTP|Read timed out|connection|Connection|barrier|rendezvous|TCPStore|pytest-timeout|requests?\b|socket|rank",
     re.IGNORECASE,
 )
+_SILENCE = re.compile(
+    r"no output|without (?:any )?output|output timeout|has been idle|inactivity", re.IGNORECASE
+)
+"""A limit on silence: whatever was printed before, at its end nothing was."""
 _CODE = 124
 _LAST = 20
 """Lines at the end of a step in which its end is told."""
@@ -42,7 +46,7 @@ def find(view: StepView) -> list[Candidate]:
 
 
 def _candidate(view: StepView, line: Line) -> Candidate:
-    progressing = _progressing(view.step.lines, line)
+    progressing = False if _SILENCE.search(line.text) else _progressing(view.step.lines, line)
     why = {
         True: "Work went on at its usual rate until the limit ended it: the limit does not fit the amount of work.",
         False: "Nothing was printed for a large part of the time before the limit: the program hung.",

@@ -8,6 +8,7 @@ from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import STRUCTURAL, judge, states_a_check
 from audit.failure.cause.scene import StepView, category_of, stream_of
 from audit.failure.model import Hit, Kind, Line
+from audit.failure.structure.progress import metric_line
 from audit.failure.structure.tracebacks import NAMED
 
 ENVIRONMENT = frozenset(
@@ -55,7 +56,33 @@ def find(view: StepView) -> list[Candidate]:
             first[key] = _again(first[key], view, line)
         else:
             first[key] = _candidate(view, hit)
-    return list(first.values())
+    return _started(view, list(first.values()))
+
+
+_EVENT = re.compile(r"^\S{1,12} {1,20}(?:Warning|Normal) {1,20}[A-Z]\w{2,60} {1,20}[\w.-]{1,60}/")
+"""A row of a cluster's events. Its `Warning` is what the cluster calls a failure."""
+_BEFORE_START = frozenset({"pod_not_scheduled", "kubernetes_volume_failed"})
+_TAKEN_AWAY = frozenset({"pod_evicted", "pod_storage_limit"})
+
+
+def _started(view: StepView, found: list[Candidate]) -> list[Candidate]:
+    """What kept a pod from its start is over where it ran: events are listed when all has ended, those of the beginning too."""
+    if any(candidate.signature == "pod_storage_limit" for candidate in found):  # says why it was evicted
+        found = [
+            msgspec.structs.replace(candidate, strength=Strength.CONFIRMING)
+            if candidate.signature == "pod_evicted"
+            else candidate
+            for candidate in found
+        ]
+    ran = any(candidate.signature in _TAKEN_AWAY for candidate in found) or any(
+        metric_line(line.text) for line in view.step.lines
+    )
+    return [
+        msgspec.structs.replace(candidate, outcome=Outcome.RECOVERED)
+        if ran and candidate.signature in _BEFORE_START
+        else candidate
+        for candidate in found
+    ]
 
 
 def _next(view: StepView, line: Line) -> Line | None:
@@ -74,8 +101,10 @@ def _next(view: StepView, line: Line) -> Line | None:
 
 def _eligible(hit: Hit) -> bool:
     signature = hit.signature
-    if signature.role not in ("root", "confirming", "cascade") or signature.family in _TRAINING:
+    if signature.role not in ("root", "confirming", "cascade"):
         return False
+    if signature.family in _TRAINING and signature.category not in ("data_config", "metric_policy"):
+        return False  # what the numbers of the training say is asked by `training`
     if states_a_check(hit):
         return False  # what a check looks at and by how much it was missed is asked by `gates`
     if signature.id in STRUCTURAL or signature.family == "tests":
@@ -85,11 +114,13 @@ def _eligible(hit: Hit) -> bool:
 
 def warns(line: Line) -> bool:
     """Whether the program itself calls the line a warning, a note, or an attempt among several."""
-    return bool(_WARNING.search(line.text[:160]) or _RETRY.search(line.text))
+    return not _EVENT.match(line.text[:160]) and bool(
+        _WARNING.search(line.text[:160]) or _RETRY.search(line.text)
+    )
 
 
-def _candidate(view: StepView, hit: Hit) -> Candidate:
-    line = hit.line
+def _candidate(view: StepView, hit: Hit, at: Line | None = None) -> Candidate:
+    line = at or hit.line
     strength = {"root": Strength.NAMED, "confirming": Strength.CONFIRMING, "cascade": Strength.CASCADE}[
         hit.signature.role
     ]
@@ -138,7 +169,14 @@ def _survived(view: StepView, hit: Hit, line: Line) -> bool:
 
 
 def _again(before: Candidate, view: StepView, line: Line) -> Candidate:
-    """The same signature once more: counted; where the first was survived and this one was not, this one stands."""
+    """The same signature once more: counted; where the first was survived or only a warning, and this one is neither, this one stands."""
+    if (
+        before.outcome is Outcome.UNRESOLVED
+        and warns(before.line)
+        and not warns(line)
+        and before.hit is not None
+    ):
+        return msgspec.structs.replace(_candidate(view, before.hit, line), count=before.count + 1)
     if (
         before.outcome in (Outcome.PROGRESSED, Outcome.RECOVERED)
         and not (before.hit and _survived(view, before.hit, line))
