@@ -1,5 +1,6 @@
 """What library calls and named options say of a run's settings."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -43,7 +44,7 @@ def by_calls(scene: Scene, resolver: Resolver) -> Iterator[Group]:
     collected: dict[str, list[Said]] = defaultdict(list)
     for known, file, call in scene.known:
         holds = resolver.holds(call.test, file, call.scope)
-        if holds is False:
+        if holds is False or (known.trains and _is_for_evaluation(call)):
             continue
         judged = _is_judge(scene, file, call)
         for group in _of_call(scene, resolver, known, file, call):
@@ -100,6 +101,16 @@ def _handed_on(scene: Scene, resolver: Resolver) -> Iterator[Group]:
                         rows,
                         sure=said[0].known and holds is True,
                     )
+
+
+_EVALUATION = re.compile(
+    r"(?i)(?:^|[._])(?:val|valid|validation|test|eval|dev)\w*|(?:val|test|eval)(?:_?(?:loader|set|data|ds|dataset))"
+)
+
+
+def _is_for_evaluation(call: Call) -> bool:
+    """Whether a loader's names say that it feeds an evaluation."""
+    return any(_EVALUATION.search(name) for name in (call.within.partition(":")[2], *call.args[:1]))
 
 
 def _is_judge(scene: Scene, file: str, call: Call) -> bool:

@@ -62,11 +62,14 @@ def _without_strangers(leaves: dict[str, Leaf], candidates: dict[str, tuple[Leaf
             continue
         whose = f"{role}.id"
         possible = candidates.get(whose, ())
-        unknown = whose not in leaves and whose not in candidates and last not in ("path", "adapter", "sampling")
+        unknown = (
+            whose not in leaves and whose not in candidates and last not in ("path", "adapter", "sampling")
+        )
         several = last in _OF_ID and len(possible) > 1
         same_as_model = last == "tokenizer" and (
             (whose in leaves and path in leaves and leaves[whose].value == leaves[path].value)
-            or [each.value for each in possible] == [each.value for each in candidates.get(path, ())]
+            or (whose in candidates and path in candidates)
+            or len(candidates.get(path, ())) > 1
         )
         if unknown or several or same_as_model:
             leaves.pop(path, None)

@@ -45,7 +45,6 @@ def experiments(repository: Repository, path: TrainingPath, signals: Signals) ->
         for scene, launch in _runs(repository, path)
         if (each := _observed(scene, launch, detected)) is not None
     ]
-    made.sort(key=lambda row: _says_little(row[1]))
     named = distinct([(each.name, launch) for launch, each in made])
     return tuple(
         msgspec.structs.replace(each, name=name) for (_, each), name in zip(made, named, strict=True)
@@ -119,34 +118,34 @@ def _first_in_readme(repository: Repository) -> dict[str, int]:
     return found
 
 
-def _says_little(experiment: Experiment) -> bool:
-    """Whether a run of a language model names none: others say more of the repository."""
-    known = (*experiment.state.leaves, *experiment.candidates)
-    return "finetuning" in experiment.profiles and "models.primary.id" not in known
-
-
 _PREPARES = re.compile(
     r"(?i)(?:^|/)(?:data(?:_?\w*)?|datasets?|preprocess\w*|tools|utils|misc|extensions|contrib)/"
 )
-_TOY = re.compile(r"(?i)(?:^|[/_\-])(?:debug|tiny|toy|smoke|dummy|test|quick\w*|mini)(?=[/_.\-]|$)")
+_TOY = re.compile(
+    r"(?i)(?:^|[/_\-])(?:debug|tiny|toy|smoke|dummy|test|quick\w*|mini|legacy|old|deprecated|archived?)(?=[/_.\-]|$)"
+)
+_TRAINS = re.compile(r"(?i)train|finetun|fine_tun|sft|dpo|ppo|grpo|distill")
+_EVALUATES = re.compile(r"(?i)(?:^|[/_\-])(?:eval\w*|infer\w*|sampl\w*|generat\w*|predict\w*)(?=[/_.\-]|$)")
 
 
 def _order(repository: Repository, scene: Scene, launch: Launch, first: dict[str, int]) -> tuple[int, ...]:
+    """What a reader would call the main experiment comes first."""
     entry = scene.entry
-    line = (
-        launch.command.line
-        if launch.command and launch.origin == repository.readme
-        else first.get(launch.origin, 10**6)
-    )
+    line = first.get(launch.origin, 10**6)
+    if launch.command is not None and launch.origin == repository.readme:
+        line = launch.command.line
+    trains = entry in scene.path.training and not (scene.is_llm and scene.loop_kinds == {"sklearn"})
+    words = (entry.path, launch.origin, *launch.files)
     return (
-        0 if entry in scene.path.training else 1,
-        1 if launch.is_template else 0,
+        0 if trains else 1,
+        1 if launch.is_template or launch.lacks_file else 0,
         0 if entry.documented else 1,
         1 if _PREPARES.search(entry.path) else 0,
-        1 if _TOY.search(launch.origin) or any(map(_TOY.search, launch.files)) else 0,
+        1 if any(map(_TOY.search, words)) else 0,
+        1 if trains and any(map(_EVALUATES.search, words)) else 0,
+        0 if _TRAINS.search(entry.path.rpartition("/")[2]) else 1,
         line,
         entry.path.count("/"),
-        0 if "." not in launch.origin or launch.origin.endswith((".sh", ".slurm", ".md", "Makefile")) else 1,
     )
 
 

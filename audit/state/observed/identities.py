@@ -260,7 +260,7 @@ def _by_names(scene: Scene, resolver: Resolver) -> Iterator[Group]:
         said = resolver.settings.about(key)
         if not said or all(each.value is None and each.known for each in said):
             continue
-        for setting, index in _meant(key.rpartition(".")[2], key):
+        for setting, index in _meant(key.rpartition(".")[2], key, "train" if scene.trains else "evaluation"):
             about = (
                 _as_model(scene, setting, said)
                 if setting.startswith("models.")
@@ -357,7 +357,7 @@ def _exists(scene: Scene, name: str) -> bool:
     return name in scene.repository.path_set or name in own_folders(scene.repository)
 
 
-def _meant(last: str, key: str) -> Iterator[tuple[str, int]]:
+def _meant(last: str, key: str, main: str) -> Iterator[tuple[str, int]]:
     known = vocabulary()
     role = role_of_name(key.replace(".", "_")) or "primary"
     bare = last if last in known.models else without_role(key)
@@ -368,7 +368,7 @@ def _meant(last: str, key: str) -> Iterator[tuple[str, int]]:
     elif last in known.datasets:
         words = set(re.split(r"[^a-z]+", last))
         kind = next((each for word, each in _SPLITS.items() if word in words), "")
-        yield f"datasets.{kind or 'train'}.id", known.datasets.index(last)
+        yield f"datasets.{kind or main}.id", known.datasets.index(last)
 
 
 @once

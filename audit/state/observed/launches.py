@@ -14,7 +14,7 @@ from audit.state.observed.settings import Settings
 from audit.state.observed.texts import is_placeholder, typed
 
 _CONFIG_FLAG = re.compile(
-    r"(?i)(?:[\w-]*[_-])?(?:config|cfg|conf|recipe|experiment|params|hparams|settings|yaml)(?:[_-](?:file|path|name|yaml))?"
+    r"(?i)c|(?:[\w-]*[_-])?(?:config|cfg|conf|recipe|experiment|params|hparams|settings|yaml)(?:[_-](?:file|path|name|yaml))?"
 )
 _OTHER_PROGRAM = re.compile(r"(?i)deepspeed|ds_config|fsdp|accelerate|model_config|tokenizer_config")
 _FILE = re.compile(r"[\w./@+\-]{1,300}\.(?:ya?ml|json|toml|ini|py|jsonnet|gin)")
@@ -23,11 +23,12 @@ _OVERRIDE = re.compile(r"[+~]{0,2}([A-Za-z_][\w.\-/@]{0,200})=(.*)", re.DOTALL)
 
 class Launch(msgspec.Struct, frozen=True):
     """One way to start an entry point. `origin`: the file that says it; `files`: the configurations that it names, in their order;
-    `command` is None for a start without any."""
+    `command` is None for a start without any; `lacks_file`: it names a configuration that is not there."""
 
     origin: str
     command: Command | None
     files: tuple[str, ...] = ()
+    lacks_file: bool = False
 
     @property
     def is_template(self) -> bool:
@@ -47,6 +48,7 @@ class Launch(msgspec.Struct, frozen=True):
 def launch_of(repository: Repository, origin: str, command: Command) -> Launch:
     """The command with the configurations of this repository that it names."""
     found: list[str] = []
+    lacks = False
     words = [
         flag.value
         for flag in command.flags
@@ -59,7 +61,8 @@ def launch_of(repository: Repository, origin: str, command: Command) -> Launch:
             file = config_file(repository, part, origin)
             if file and not _OTHER_PROGRAM.search(file.rpartition("/")[2]):
                 found.append(file)
-    return Launch(origin, command, tuple(dict.fromkeys(found)))
+            lacks = lacks or (file is None and part.endswith((".yaml", ".yml")))
+    return Launch(origin, command, tuple(dict.fromkeys(found)), lacks)
 
 
 def config_file(repository: Repository, word: str, origin: str) -> str | None:

@@ -68,7 +68,9 @@ class Scene:
         near = self._near
         for file in self._ordered:
             if file in near:
-                found += [(file, call) for call in self.shared.calls(file) if (file, call.scope) in self.nodes]
+                found += [
+                    (file, call) for call in self.shared.calls(file) if (file, call.scope) in self.nodes
+                ]
         return tuple(found)
 
     @cached_property
