@@ -67,12 +67,12 @@ def _known(snapshot: Snapshot, there: Landmarks, rules: Sequence[str]) -> Mappin
 def _declared(snapshot: Snapshot, there: Landmarks) -> "Declared | None":
     if there.manifest is None:
         return None
-    from audit.state.manifest_reading import read_declared
-
     [(entry, data)] = snapshot.reader.read([there.manifest])
     if isinstance(data, str):
         raise DocumentError(f"{entry.path} cannot be read: {data}.")
-    return read_declared(data, entry.path)
+    from audit.state.manifests import read_any
+
+    return read_any(data, entry.path)
 
 
 def _check(names: Sequence[str], known: Mapping[str, Profile], declared: "Declared | None") -> None:

@@ -45,9 +45,9 @@ def read_declared(data: bytes, name: str = "ml-audit.yaml") -> Declared:
             Mistake(*positions.nearest(()), f"a table is expected: {', '.join(Manifest.model_fields)}")
         )
     else:
-        manifest = _validated(_prepared(value, ()), positions, mistakes)
+        manifest = _validated(prepared(value, ()), positions, mistakes)
     if manifest is not None:
-        mistakes += _crossed(manifest, positions)
+        mistakes += crossed(manifest, positions)
     if mistakes or manifest is None:
         raise document_error(mistakes, name, ADVICE)
     return Declared(manifest, positions, state_of(manifest, positions))
@@ -56,14 +56,14 @@ def read_declared(data: bytes, name: str = "ml-audit.yaml") -> Declared:
 _FREE: Final = frozenset({"params", "metadata"})
 
 
-def _prepared(value: Any, path: Path) -> Any:
+def prepared(value: Any, path: Path) -> Any:
     """What is to be validated: keys that say nothing left out (a `TODO`), and YAML's own types where the manifest asks for none."""
     if path and (path[0] == "custom" or path[-1] in _FREE):
         return untyped(value)
     if isinstance(value, dict):
-        return {key: _prepared(item, (*path, key)) for key, item in value.items() if item is not None}
+        return {key: prepared(item, (*path, key)) for key, item in value.items() if item is not None}
     if isinstance(value, list):
-        return [_prepared(item, (*path, index)) for index, item in enumerate(value)]
+        return [prepared(item, (*path, index)) for index, item in enumerate(value)]
     return value if value is None else str(value)
 
 
@@ -154,7 +154,7 @@ def _known_settings() -> tuple[str, ...]:
 # What fits together -----------------------------------------------------------------------------------------------------
 
 
-def _crossed(manifest: "Manifest", positions: Positions) -> Iterator[Mistake]:
+def crossed(manifest: "Manifest", positions: Positions) -> Iterator[Mistake]:
     """What is right by itself and wrong beside the rest."""
     from audit.documents.manifest import is_setting
 

@@ -174,3 +174,14 @@ def test_a_changed_line_of_code_keeps_the_severities_of_a_profile(trainer, tmp_p
     (trainer / "train.py").write_text("# a comment\n" + (trainer / "train.py").read_text())
     (found,) = [each for each in audited(trainer, tmp_path).findings if each.rule == "code.clean_tree"]
     assert (found.status, found.severity.value) == (Status.FAIL, "CRITICAL")
+
+
+def test_the_manifest_of_reprollm_is_read(trainer, tmp_path):
+    write(
+        trainer,
+        {"reprollm.yaml": "project: {name: t}\nexperiment: {profiles: [training]}\nexecution: {seed: 3}\n"},
+    )
+    report = audited(trainer, tmp_path)
+    assert (report.level, report.profiles.declared) == (1, ("training",))
+    (found,) = [each for each in report.findings if each.rule == "train.optimizer_declared"]
+    assert found.message.startswith("reprollm.yaml does not say")
