@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from audit.documents.verdict import Category
 from audit.failure.cause import (
     configured,
+    devices,
     distributed,
     environment,
     exceptions,
@@ -175,7 +176,7 @@ def _settle(
     tests_first = [candidate for candidate in tested if candidate.strength >= Strength.CONFIRMING]
     live = [*_cluster_order(tests_first), *live] if tests_first else live
     live = _with_training(live)
-    if live and (before := environment.root_before(scene, job, live[0])) is not None:
+    if live and (before := _root_before(scene, job, live[0])) is not None:
         rest.append(live[0])
         live = [before, *[candidate for candidate in live[1:] if candidate.signature != before.signature]]
     live = _with_records(live, rest, records, ends, steps)
@@ -201,6 +202,10 @@ def _settle(
         live = [stall]
     primary = live[:1]
     return live, [candidate for candidate in rest if candidate not in primary]
+
+
+def _root_before(scene: Scene, job: Job, found: Candidate) -> Candidate | None:
+    return environment.root_before(scene, job, found) or devices.lost_before(scene, job, found)
 
 
 def _by_outcome(roots: Sequence[Candidate], steps: Sequence[Step]) -> list[Candidate]:
