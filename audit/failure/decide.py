@@ -7,6 +7,7 @@ import msgspec
 from audit.documents.verdict import Category, Confidence, Decision
 from audit.failure.cause.answer import JobCause, State
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
+from audit.failure.digits import decimal
 from audit.failure.structure.steps import Conclusion
 
 DETERMINISTIC = frozenset(
@@ -94,8 +95,8 @@ def _holds_the_memory(text: str) -> bool:
     found = _GPU_MEMORY.search(text)
     if found is None:
         return False
-    total = float(found["total"]) * (1024 if found["tu"][0] == "G" else 1)
-    own = float(found["own"]) * (1024 if found["ou"][0] == "G" else 1)
+    total = decimal(found["total"]) * (1024 if found["tu"][0] == "G" else 1)
+    own = decimal(found["own"]) * (1024 if found["ou"][0] == "G" else 1)
     return total > 0 and own / total > 0.8
 
 

@@ -170,12 +170,7 @@ def _survived(view: StepView, hit: Hit, line: Line) -> bool:
 
 def _again(before: Candidate, view: StepView, line: Line) -> Candidate:
     """The same signature once more: counted; where the first was survived or only a warning, and this one is neither, this one stands."""
-    if (
-        before.outcome is Outcome.UNRESOLVED
-        and warns(before.line)
-        and not warns(line)
-        and before.hit is not None
-    ):
+    if before.hit is not None and warns(before.line) and not warns(line):
         return msgspec.structs.replace(_candidate(view, before.hit, line), count=before.count + 1)
     if (
         before.outcome in (Outcome.PROGRESSED, Outcome.RECOVERED)

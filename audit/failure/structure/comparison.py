@@ -50,6 +50,10 @@ _WORD = re.compile(
     re.IGNORECASE,
 )
 _AFTER = re.compile(rf"[^\d;]{{0,60}}?(?P<b>{_N})")
+_COUNTED = re.compile(
+    r"\s?(?:seeds|runs|episodes|epochs|iterations|samples|repeats|repetitions|trials|batches|windows|questions|items|prompts|ranks|nodes|tests)\b"
+)
+"""What a number counts that tells only of how much a mean was taken: `over 5 seeds` compares nothing."""
 _NUMBER = re.compile(_N)
 _LOW = (
     "below",
@@ -147,7 +151,7 @@ def _by_word(text: str, *, limited: bool) -> Comparison | None:
     """`A is below B`, with the number before it where there is one."""
     for _, word in zip(range(_MOST), _WORD.finditer(text), strict=False):
         right = _AFTER.match(text[word.end() : word.end() + 100])
-        if right is None:
+        if right is None or (word["op"].lower() == "over" and _COUNTED.match(text, word.end() + right.end())):
             continue
         before = _NUMBER.findall(text[max(0, word.start() - 60) : word.start()])
         if not before and not limited and not _LIMIT_WORD.search(text):

@@ -71,7 +71,8 @@ class Session(msgspec.Struct, frozen=True):
 
 
 _RULE = re.compile(r"(?:={3,}|!{3,}) (?P<title>.+?) (?:={3,}|!{3,})$")
-_HEADER = re.compile(r"_{3,} (?P<name>.+?) _{3,}$")
+_HEADER = re.compile(r"(?:_{3,} (?P<name>.+?) _{3,}|_{1,3} (?P<long>[^\s_].*?[^\s_]) _{1,4})$")
+"""A long name leaves its header one `_` on each side; a row of single ones divides frames."""
 _QUIET_END = re.compile(
     r"(?P<counts>\d+ (?:failed|passed|skipped|errors?|xfailed|xpassed|deselected|warnings?|rerun|reruns)\b.{0,200}) in \d[\d.]*m?s(?: "
     r"\([\d:]+\))?$|no tests (?:ran|collected) in \d"
@@ -183,10 +184,10 @@ class _Reader:
             self._rule(rule["title"], line)
             return
         if self.section in _SECTIONS:
-            header = _HEADER.match(text) if text.startswith("___") else None
+            header = _HEADER.match(text) if text.startswith("_") else None
             if header is not None:
                 self._close()
-                self.header, self.name = line, header["name"]
+                self.header, self.name = line, header["name"] or header["long"]
             elif self.header is not None:
                 self.body.append(line)
             elif (row := ONE_LINE.match(text)) is not None:
