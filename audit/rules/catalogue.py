@@ -9,6 +9,7 @@ from audit.rules import (
     benchmarks,
     code,
     configuration,
+    contradicted,
     data,
     dataset,
     determinism,
@@ -56,6 +57,7 @@ RULES: tuple[Rule, ...] = (
     *judge.RULES,
     *train.RULES,
     *privacy.RULES,
+    *contradicted.RULES,
     # Level 2: what a lock holds.
     *locked.RULES,
 )

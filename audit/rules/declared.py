@@ -1,6 +1,5 @@
 """What rules of level 1 ask of a manifest: whether it says something, where, and where the code shows what it does not say."""
 
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -9,7 +8,6 @@ from audit.documents.place import Place
 from audit.documents.state import Leaf
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable
 from audit.rules.wording import listed
-from audit.signals.repository import Repository
 
 if TYPE_CHECKING:  # computed only where something is missing
     from audit.state.manifest_reading import Declared
@@ -61,6 +59,10 @@ class View:
             if (found := self._leaves.get(each)) is not None:
                 return found
         return None
+
+    def paths(self) -> tuple[str, ...]:
+        """Every path that has a value at the top, those of stages left out."""
+        return tuple(path for path in self._leaves if not path.startswith("stages."))
 
     def says(self, *paths: str) -> bool:
         """Whether one of these paths has a value."""
@@ -150,40 +152,10 @@ def candidates(context: Context, path: str) -> list[tuple[str, Leaf]]:
 
 
 def observed(context: Context) -> "Experiment | None":
-    """The experiment of the code that the manifest is about: the one of its name or command, else the main one."""
-    found = _experiments(context)
-    if context.declared is None or not found:
-        return None
-    manifest = context.declared.manifest
-    name = manifest.experiment.name if manifest.experiment else None
-    commands = {
-        " ".join(command.split())
-        for command in (
-            manifest.experiment.command if manifest.experiment else None,
-            manifest.execution.command if manifest.execution else None,
-        )
-        if command
-    }
-    for each in found:
-        leaf = each.state.leaves.get("execution.command")
-        if leaf is not None and " ".join(str(leaf.value).split()) in commands:
-            return each
-    by_entry = [
-        each for each in found if each.entry and any(each.entry in command.split() for command in commands)
-    ]
-    return next((each for each in found if each.name == name), (by_entry or found)[0])
+    """The experiment of the code that the manifest is about: what its command starts, the one of its name, else the main one."""
+    from audit.rules.observing import meant
 
-
-_kept: weakref.WeakKeyDictionary[Repository, tuple["Experiment", ...]] = weakref.WeakKeyDictionary()
-
-
-def _experiments(context: Context) -> tuple["Experiment", ...]:
-    """The experiments that the code shows, computed once for each repository."""
-    if context.repository not in _kept:
-        from audit.state.observed import experiments
-
-        _kept[context.repository] = experiments(context.repository, context.path, context.signals)
-    return _kept[context.repository]
+    return meant(context).experiment if context.declared is not None else None
 
 
 def missing(view: View, *paths: str) -> list[str]:

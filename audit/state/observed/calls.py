@@ -75,10 +75,7 @@ def _handed_on(scene: Scene, resolver: Resolver) -> Iterator[Group]:
     if not scene.speaks:
         return
     for file, call in scene.calls:
-        if (
-            not (_HANDED.keys() & call.kwargs.keys())
-            or scene.graph.lookup(call.name, file, call.scope) is None
-        ):
+        if not (HANDED & call.kwargs.keys()) or scene.graph.lookup(call.name, file, call.scope) is None:
             continue
         holds = resolver.holds(call.test, file, call.scope)
         names = (

@@ -45,6 +45,15 @@ def choose(groups: Iterable[Group]) -> Chosen:
         elif unsure:
             candidates[setting] = tuple(_leaf(said, Confidence.UNRESOLVED) for said in unsure)
     _without_strangers(leaves, candidates)
+    epochs, steps = leaves.get("training.epochs"), leaves.get("training.max_steps")
+    if (
+        epochs
+        and steps
+        and epochs.detail.startswith("library default")
+        and isinstance(steps.value, (int, float))
+        and steps.value > 0
+    ):
+        del leaves["training.epochs"]  # steps decide, and nobody speaks of epochs
     return Chosen(
         State(leaves, {path: rows for path, rows in alternatives.items() if path in leaves}), candidates
     )

@@ -7,7 +7,7 @@ import msgspec
 
 from audit.documents.signals import Signals
 from audit.facts.classify import is_test_path
-from audit.facts.model import DependencyFacts
+from audit.facts.model import Command, DependencyFacts
 from audit.signals.repository import Repository
 from audit.signals.training_path import Entry, TrainingPath, resolve_target
 from audit.state.observed import hydra
@@ -15,11 +15,11 @@ from audit.state.observed.calls import by_calls, by_names
 from audit.state.observed.choosing import choose
 from audit.state.observed.features import of_command, of_kind, prompts
 from audit.state.observed.identities import identities
+from audit.state.observed.kinds import Detected, detected_in, profiles_of
 from audit.state.observed.launches import Launch, add_command, add_config, launch_of
 from audit.state.observed.model import Experiment, Rank
 from audit.state.observed.naming import distinct, name_of
 from audit.state.observed.options import constant_option
-from audit.state.observed.kinds import Detected, detected_in, profiles_of
 from audit.state.observed.providers import with_providers
 from audit.state.observed.resolving import Resolver
 from audit.state.observed.scene import Scene
@@ -49,6 +49,35 @@ def experiments(repository: Repository, path: TrainingPath, signals: Signals) ->
     return tuple(
         msgspec.structs.replace(each, name=name) for (_, each), name in zip(made, named, strict=True)
     )[:MAX_EXPERIMENTS]
+
+
+def started_by(
+    repository: Repository, path: TrainingPath, signals: Signals, command: Command, origin: str
+) -> Experiment | None:
+    """The experiment that one more command, which stands in `origin`, starts; None where it starts nothing of this repository."""
+    target = next(iter(_targets(repository, path, command, origin)), None)
+    if target is None and command.target in repository.scripts:
+        inner = repository.scripts[command.target].commands
+        found = (
+            started_by(repository, path, signals, each, command.target)
+            for each in inner
+            if each.target != command.target
+        )
+        return next((each for each in found if each is not None), None)
+    if target is None or target not in repository.code:
+        return None
+    entry = next((entry for entry in path.entries if entry.path == target), None)
+    if entry is None:
+        entry = Entry(target, ((target, 0),), False)
+    scene = Scene(path, entry, Shared(path.graph))
+    return _observed(scene, launch_of(repository, origin, command), detected_in(signals))
+
+
+def _targets(repository: Repository, path: TrainingPath, command: Command, origin: str) -> tuple[str, ...]:
+    """The files that a command starts."""
+    if command.target:
+        return resolve_target(repository, path.graph, command, origin)
+    return _console_scripts(repository, path).get(command.program, ())
 
 
 def _runs(repository: Repository, path: TrainingPath) -> Iterator[tuple[Scene, Launch]]:

@@ -249,7 +249,10 @@ def _dataset_role(scene: Scene, file: str, call: Call, text: str, split: tuple[S
 # Names -----------------------------------------------------------------------------------------------------------
 
 _NO_NAME = frozenset(
-    "scratch resume auto none null default best last latest base small medium large xl tiny true false random all train test val main custom model pretrained".split()
+    (
+        "scratch resume auto none null default best last latest base small medium large xl tiny true false random all "
+        "train test val main custom model pretrained"
+    ).split()
 )
 
 

@@ -9,8 +9,10 @@ from audit.state.observed.options import Option, options_of_file
 from audit.state.observed.vocabulary import known_call, known_load
 
 _NAMES = frozenset(
-    "add_argument HfArgumentParser TrlParser H4ArgumentParser parse_known_args Fire LightningCLI from_cli cli add_config_arguments exec "
-    "safe_load load full_load generate chat LLM AsyncLLMEngine LLMEngine AsyncLLM Engine Runtime gen Llama pipeline load_dataset from_pretrained read_csv".split()
+    (
+        "add_argument HfArgumentParser TrlParser H4ArgumentParser parse_known_args Fire LightningCLI from_cli cli add_config_arguments exec "
+        "safe_load load full_load generate chat LLM AsyncLLMEngine LLMEngine AsyncLLM Engine Runtime gen Llama pipeline load_dataset from_pretrained"
+    ).split()
 )
 HANDED = frozenset({"temperature", "top_p", "top_k", "max_tokens", "max_new_tokens", "max_n_tokens"})
 """Keywords of which the repository's own classes are told how to generate."""

@@ -35,7 +35,8 @@ class KnownCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LibraryDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a library takes where nothing is said. `of`: whose defaults these are, for people; `fields`: name of a field of the library's dataclass -> setting."""
+    """What a library takes where nothing is said. `of`: whose defaults these are, for people; `fields`: name of a field of
+    the library's dataclass -> setting."""
 
     of: str
     values: dict[str, Value]
