@@ -67,7 +67,7 @@ _SPREAD: Final = re.compile(
 _REGRESSION: Final = re.compile(
     r"\bno\b[^.]{0,30}\b(?:regressions?|degradation|change in|difference in|loss of (?:quality|accuracy)|impact on|drop in|effect on)\b"
     r"|\b(?:does not|doesn't|without) (?:regress|degrad|affect|chang|hurt)\w*|\b(?:unchanged|neutral|identical (?:loss|accuracy|curves?|results?))\b"
-    r"|\bmatch(?:es|ed|ing)?\b",
+    r"|\bmatch(?:es|ed|ing)?\b|\bidentical\b|\bexactly the same\b",
     re.IGNORECASE,
 )
 _TESTS: Final = re.compile(

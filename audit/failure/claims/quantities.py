@@ -1,5 +1,6 @@
 """Numbers as texts state them: "2.3x", "+12 %", "72.5k tokens/s", "1.024M tokens", "≤ 1e-3", "5 of 5"."""
 
+import math
 import re
 from typing import Final
 
@@ -66,8 +67,11 @@ def _quantity(match: re.Match[str], text: str) -> Quantity | None:
         else 1.0
     )
     relation = _RELATIONS.get(match["relation"] or "", "") or _word_relation(before)
+    value = sign * float(number) * factor
+    if not math.isfinite(value):
+        return None
     return Quantity(
-        sign * float(number) * factor,
+        value,
         unit,
         _half(number) * factor,
         relation,
@@ -85,7 +89,7 @@ def _half(number: str) -> float:
     """The half unit of a number's last stated digit: 0.05 of "4.0", 0.5 of "72", 5e-4 of "1e-3"."""
     mantissa, _, exponent = number.lower().partition("e")
     decimals = len(mantissa.partition(".")[2])
-    return float(0.5 * 10.0 ** ((integer(exponent) if exponent else 0) - decimals))
+    return float(f"5e{(integer(exponent) if exponent else 0) - decimals - 1}")
 
 
 _WORDS: Final = (

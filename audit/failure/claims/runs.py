@@ -65,13 +65,39 @@ def runs_of(telemetry: Telemetry, text: str = "", logged: Telemetry | None = Non
     found = histories(telemetry) or listed(telemetry)
     if not found and logged is not None and not telemetry.runs:
         found = logged_histories(logged)
-    pair = compared(found)
+    pair = compared(found) or _named_by(text, found)
     if pair is not None:
         return Runs(tuple(found), *pair)
     repeated = arms(found, text)
     if repeated is not None:
         return Runs(tuple(found), repeated.candidate.mean, repeated.baseline.mean, repeated)
     return Runs(tuple(found), None, None)
+
+
+_HELD_AGAINST: Final = r"(?:than|over|vs|versus|against|compared (?:to|with)|instead of|relative to|replac\w{1,4}|baseline)(?: is| the| our| plain){0,2} "
+
+
+def _named_by(text: str, found: Sequence[History]) -> tuple[History, History] | None:
+    """(candidate, baseline) of two runs that only the text tells apart: "Lion trains faster than AdamW"."""
+    if len(found) != 2:
+        return None
+    words = " ".join(plain(line.lower()) for line in text[:_MOST_TEXT].splitlines())
+    own = [set(plain(run.label.lower()).split()) for run in found]
+    held = [
+        any(
+            re.search(rf"\b{_HELD_AGAINST}{re.escape(word)}\b", words)
+            for word in own[i] - own[1 - i]
+            if not word.isdecimal()
+        )
+        for i in (0, 1)
+    ]
+    if held.count(True) != 1:
+        return None
+    base = held.index(True)
+    return found[1 - base], found[base]
+
+
+_MOST_TEXT: Final = 20_000
 
 
 def series_for(metric: str, history: History, *kinds: Meaning) -> Series | None:

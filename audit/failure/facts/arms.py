@@ -139,8 +139,10 @@ def _telling(told: Sequence[dict[str, str]]) -> str | None:
 
 
 def _named(name: str, text: str) -> bool:
-    words = plain(name)
-    return bool(words) and re.search(rf"\b{re.escape(words)}\b", plain(text[:4_000])) is not None
+    words = plain(name.lower())
+    return bool(words) and any(
+        re.search(rf"\b{re.escape(words)}\b", plain(line.lower())) for line in text[:20_000].splitlines()
+    )
 
 
 def _arm(name: str, held: dict[str, tuple[History, dict[str, str]]]) -> Arm:

@@ -564,3 +564,42 @@ def test_step_times_by_other_names(column: str) -> None:
 def test_memory_by_and_to(text: str, told: str) -> None:
     files = {"main.jsonl": run(30, gpu_mem_gb=lambda i: 40.0), "pr.jsonl": run(30, gpu_mem_gb=lambda i: 30.0)}
     assert status(text, files) == told
+
+
+def test_two_runs_that_only_the_text_tells_apart() -> None:
+    files = {"adamw.jsonl": run(50, val_loss=lambda i: 2.40), "lion.jsonl": run(50, val_loss=lambda i: 2.30)}
+    assert status("Lion reaches a validation loss 0.1 lower than AdamW.", files) == "supported"
+    assert status("AdamW reaches a validation loss 0.1 lower than Lion.", files) == "contradicted"
+    assert status("The validation loss is 0.1 lower.", files) == "not_derivable"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("The run finished 3 epochs.", "supported"),
+        ("The run finished 5 epochs.", "contradicted"),
+        ("Trained on 1.9B tokens.", "contradicted"),
+        ("Trained on 0.97B tokens.", "supported"),
+    ],
+)
+def test_epochs_and_tokens_as_the_trainer_counts_them(text: str, told: str) -> None:
+    rows = [
+        {"step": i, "epoch": i / 20, "loss": 2.0, "num_input_tokens_seen": 969_932_800 * i // 60}
+        for i in range(1, 61)
+    ]
+    state = {"global_step": 60, "max_steps": 60, "num_train_epochs": 3, "epoch": 3.0, "log_history": rows}
+    assert status(text, {"trainer_state.json": json.dumps(state)}) == told
+
+
+def test_identical_curves_are_compared_at_every_step() -> None:
+    bumpy = {
+        "main.jsonl": run(60, loss=lambda i: 2.0),
+        "pr.jsonl": run(60, loss=lambda i: 2.5 if i == 30 else 2.0),
+    }
+    assert status("The loss curve is identical to main.", bumpy) == "contradicted"
+    same = {
+        "main.jsonl": run(60, loss=lambda i: 2.0),
+        "pr.jsonl": run(60, loss=lambda i: 2.0 + 1e-4 * (i % 2)),
+    }
+    assert status("The loss curve is identical to main over 60 steps.", same) == "supported"
+    assert status("The loss curve is identical to main over 600 steps.", same) == "not_derivable"
