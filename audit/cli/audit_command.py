@@ -44,8 +44,8 @@ Examples:
 @click.option(
     "--level",
     type=click.Choice(("auto", "0", "1", "2")),
-    help="Which rules run: 0 works on any repository. 1 and 2 are for rules that need a manifest, of which this version has none yet.  "
-    "[default: auto]",
+    help="Which rules run: 0 works on any repository, 1 asks what the manifest ml-audit.yaml says, 2 what the lock holds. It lowers what the "
+    "repository is ready for, which auto takes.  [default: auto]",
 )
 @click.option(
     "--profiles", default="", metavar="A,B", help="Kinds of experiment that the repository is taken to hold."

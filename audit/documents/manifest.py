@@ -20,6 +20,7 @@ from pydantic import (
     Tag,
     model_validator,
 )
+from pydantic.config import JsonDict
 
 from audit.documents.mistakes import sections_of
 
@@ -37,6 +38,11 @@ def _counted(value: Any) -> Any:
         number = float(value)
         return int(number) if number.is_integer() else value
     return value
+
+
+def _text(value: Any) -> Any:
+    """A version or revision is a text, also where it looks like a number."""
+    return str(value) if isinstance(value, (int, float)) else value
 
 
 def _several(value: Any) -> Any:
@@ -57,18 +63,32 @@ def _relative(value: str) -> str:
 
 _NAME = r"^[a-z][a-z0-9_]{0,31}$"
 Role = Annotated[str, StringConstraints(pattern=_NAME)]
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
+_CLOSED: JsonDict = {"additionalProperties": False}
+"""Roles are names: a key that is none is not allowed (pydantic's schema leaves that open)."""
+Line = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000),
+    BeforeValidator(_text, json_schema_input_type=str | float | bool),
+]
 Prose = Annotated[str, StringConstraints(min_length=1, max_length=100_000)]
 RelativePath = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500), AfterValidator(_relative)
 ]
-Lines = Annotated[tuple[Line, ...], BeforeValidator(_several), Field(max_length=_LISTED)]
-Words = Annotated[
-    tuple[Annotated[str, StringConstraints(min_length=1, max_length=2_000)], ...],
-    BeforeValidator(_several),
+Lines = Annotated[
+    tuple[Line, ...],
+    BeforeValidator(_several, json_schema_input_type=str | list[str]),
     Field(max_length=_LISTED),
 ]
-Paths = Annotated[tuple[RelativePath, ...], BeforeValidator(_several), Field(max_length=_LISTED)]
+Words = Annotated[
+    tuple[Annotated[str, StringConstraints(min_length=1, max_length=2_000)], ...],
+    BeforeValidator(_several, json_schema_input_type=str | list[str]),
+    Field(max_length=_LISTED),
+]
+Paths = Annotated[
+    tuple[RelativePath, ...],
+    BeforeValidator(_several, json_schema_input_type=str | list[str]),
+    Field(max_length=_LISTED),
+]
 Whole = Annotated[int, BeforeValidator(_counted), Field(ge=-(2**63), lt=2**63)]
 Count = Annotated[int, BeforeValidator(_counted), Field(ge=1, lt=2**63)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -127,7 +147,7 @@ class Experiment(_Section):
     seed: Whole | None = None
     profiles: Annotated[
         tuple[Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]{1,60}$")], ...],
-        BeforeValidator(_several),
+        BeforeValidator(_several, json_schema_input_type=str | list[str]),
         Field(max_length=50),
     ] = ()
 
@@ -342,10 +362,14 @@ class Artifact(_Section):
 class Stage(_Section):
     """One step of a pipeline; what it leaves out holds from the top level. `needs`: the stages whose results it takes."""
 
-    needs: Annotated[tuple[Role, ...], BeforeValidator(_several), Field(max_length=50)] = ()
-    models: Annotated[dict[Role, Model], Field(max_length=50)] = {}
-    datasets: Annotated[dict[Role, Dataset], Field(max_length=50)] = {}
-    prompts: Annotated[dict[Role, Prompt], Field(max_length=_LISTED)] = {}
+    needs: Annotated[
+        tuple[Role, ...],
+        BeforeValidator(_several, json_schema_input_type=str | list[str]),
+        Field(max_length=50),
+    ] = ()
+    models: Annotated[dict[Role, Model], Field(max_length=50, json_schema_extra=_CLOSED)] = {}
+    datasets: Annotated[dict[Role, Dataset], Field(max_length=50, json_schema_extra=_CLOSED)] = {}
+    prompts: Annotated[dict[Role, Prompt], Field(max_length=_LISTED, json_schema_extra=_CLOSED)] = {}
     generation: Generation | None = None
     inference: Inference | None = None
     training: Training | None = None
@@ -359,19 +383,19 @@ class Manifest(_Section):
     schema_version: Annotated[int, Field(ge=1, le=1)] = 1
     project: Project | None = None
     experiment: Experiment | None = None
-    models: Annotated[dict[Role, Model], Field(max_length=50)] = {}
-    datasets: Annotated[dict[Role, Dataset], Field(max_length=50)] = {}
-    prompts: Annotated[dict[Role, Prompt], Field(max_length=_LISTED)] = {}
+    models: Annotated[dict[Role, Model], Field(max_length=50, json_schema_extra=_CLOSED)] = {}
+    datasets: Annotated[dict[Role, Dataset], Field(max_length=50, json_schema_extra=_CLOSED)] = {}
+    prompts: Annotated[dict[Role, Prompt], Field(max_length=_LISTED, json_schema_extra=_CLOSED)] = {}
     generation: Generation | None = None
     inference: Inference | None = None
     training: Training | None = None
     evaluation: Evaluation | None = None
     privacy: Privacy | None = None
     execution: Execution | None = None
-    stages: Annotated[dict[Role, Stage], Field(max_length=50)] = {}
+    stages: Annotated[dict[Role, Stage], Field(max_length=50, json_schema_extra=_CLOSED)] = {}
     bindings: Annotated[dict[str, Binding], Field(max_length=_LISTED)] = {}
     custom: Free = {}
-    artifacts: Annotated[dict[Role, Artifact], Field(max_length=_LISTED)] = {}
+    artifacts: Annotated[dict[Role, Artifact], Field(max_length=_LISTED, json_schema_extra=_CLOSED)] = {}
 
     @property
     def profiles(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import pytest
 
 from audit.cli import main as main_module
 from audit.cli.main import COMMANDS, cli, run
+from audit.cli.schema_command import NAMES
 from audit.engine.exit_codes import MEANINGS, ExitCode
 from tests.engine.repositories import repository
 
@@ -88,7 +89,7 @@ def test_no_arguments_shows_help_and_is_wrong_usage(capsys):
         (["rules", "show", "nothing.known"], "no rule called nothing.known"),
         (["rules", "list", "--category", "nothing"], "one of"),
         (["schema", "nothing"], "is not one of"),
-        (["schema"], "Choose from: audit-report, verdict, config"),
+        (["schema"], f"Choose from: {', '.join(NAMES)}"),
         (["completion", "tcsh"], "is not one of"),
     ],
 )

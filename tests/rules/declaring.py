@@ -7,10 +7,14 @@ import msgspec
 
 from audit.documents.finding import Status
 from audit.profiles import detect, resolve
-from audit.rules.catalogue import rule
+from audit.rules.catalogue import RULES, rule
 from audit.rules.rule import Context, Outcome
 from audit.state.manifest_reading import read_declared
 from tests.rules.computed import audited
+
+_ABOUT_THE_MANIFEST = frozenset("exec manifest model dataset gen prompt eval judge train privacy".split())
+LEVEL_1 = tuple(each for each in RULES if each.level == 1 and each.category in _ABOUT_THE_MANIFEST)
+"""The rules that ask what a manifest says, and not whether it is true."""
 
 
 def with_manifest(manifest: str, files: Mapping[str, str] | None = None) -> Context:

@@ -11,9 +11,7 @@ from audit.profiles import profiles
 from audit.rules.catalogue import RULES, run
 from audit.rules.manifest import ASKED_ELSEWHERE
 from tests.rules.computed import audited
-from tests.rules.declaring import broken, state, told, with_manifest
-
-LEVEL_1 = [rule for rule in RULES if rule.level == 1]
+from tests.rules.declaring import LEVEL_1, broken, state, told, with_manifest
 
 TUNE = """
 from datasets import load_dataset
