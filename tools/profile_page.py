@@ -7,7 +7,7 @@ from audit.rules.catalogue import RULES
 def text() -> str:
     parts = [
         "# Profiles\n",
-        "Made from the code by `make generate`. A profile is a kind of experiment; [manifest.md](manifest.md) says how one is declared, and how to define others.\n",
+        "Made from the code by `make generate`. [manifest.md](manifest.md) says how a profile is declared, and how to define others.\n",
         "| profile | is | extends |\n|---|---|---|",
     ]
     parts += [
