@@ -124,15 +124,13 @@ class View:
 
 
 def _told(found: tuple[str, Leaf]) -> str:
+    """Where the code has a value; what it leaves to a library is the library's."""
     path, leaf = found
-    where = (
-        f"{leaf.place.path}:{leaf.place.line}"
-        if leaf.place and leaf.place.line
-        else leaf.place.path
-        if leaf.place
-        else "the code"
-    )
-    return f"{where} has {path.rpartition('.')[2]} {_short(leaf)}"
+    name, place = path.rpartition(".")[2], leaf.place
+    if leaf.detail.startswith("library default"):
+        return f"the code leaves {name} to the library, whose default is {_short(leaf)}"
+    where = "the code" if place is None else f"{place.path}:{place.line}" if place.line else place.path
+    return f"{where} has {name} {_short(leaf)}"
 
 
 def _short(leaf: Leaf) -> str:

@@ -63,10 +63,12 @@ def _missing(view: View, fields: dict[str, str]) -> Iterable[Outcome]:
 
 
 def _need_not(view: View, field: str) -> bool:
-    """Whether a file of the repository stands for a data set's id and revision."""
+    """Whether a data set's field is no question: a file of the repository stands for id and revision, and what is not named has no revision."""
     section, _, rest = field.partition(".")
     role, _, key = rest.partition(".")
-    return section == "datasets" and key in ("id", "revision") and view.says(f"datasets.{role}.path")
+    if section != "datasets" or key not in ("id", "revision"):
+        return False
+    return view.says(f"datasets.{role}.path") or (key == "revision" and not view.says(f"datasets.{role}.id"))
 
 
 RULES = (
