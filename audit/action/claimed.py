@@ -12,12 +12,15 @@ import msgspec
 
 from audit.assess.errors import DocumentError
 from audit.assess.risk import risk
+from audit.documents.drift import SCHEMA_VERSION as DRIFT_VERSION
+from audit.documents.drift import Drift, DriftSeverity
 from audit.documents.finding import Finding, Severity, Status
 from audit.documents.place import Place
 from audit.documents.report import SCHEMA_VERSION, Dimension, Report, Summary
 from audit.documents.rule import RuleText
 from audit.safety.redact import redacted
 from audit.safety.texts import with_texts
+from audit.state.drift import why_of
 
 LARGEST = 16 * 2**20
 """Bytes of a report: those of large repositories have some 200 KB."""
@@ -125,3 +128,51 @@ def _summary(report: Report) -> Summary:
         new=sum(finding.new is True for finding in failing) if compared else None,
         fixed=len(report.baseline.fixed) if report.baseline else None,
     )
+
+
+_MOST_CHANGES = 20_000
+
+
+def claimed_drift(data: bytes, commit: str) -> Drift:
+    """The drift in `data`, if it is one up to `commit`; what follows from its changes is computed anew. Raises DocumentError."""
+    if len(data) > LARGEST:
+        raise DocumentError(f"The drift is larger than {LARGEST // 2**20} MiB.", _ADVICE)
+    try:
+        drift = msgspec.json.decode(data, type=Drift)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise DocumentError(f"The artifact holds no drift of ml-audit: {error}.", _ADVICE) from None
+    for problem in _problems_of_drift(drift, commit):
+        raise DocumentError(f"The drift is not taken: {problem}.", _ADVICE)
+    drift = redacted(drift)
+    counted = Counter(change.severity for change in drift.changes)
+    return msgspec.structs.replace(
+        drift,
+        comparable=not counted[DriftSeverity.HIGH],
+        summary={severity.value: counted[severity] for severity in DriftSeverity},
+        changes=tuple(msgspec.structs.replace(change, why=why_of(change)) for change in drift.changes),
+    )
+
+
+def _problems_of_drift(drift: Drift, commit: str) -> Iterator[str]:
+    if drift.schema_version != DRIFT_VERSION:
+        yield f"its schema version is not {DRIFT_VERSION}"
+    if drift.b.commit != commit:
+        yield "it ends at another commit than the run's"
+    if len(drift.changes) > _MOST_CHANGES:
+        yield f"it has more than {_MOST_CHANGES} changes"
+    if len(drift.notes) > _MOST_REMARKS:
+        yield f"it has more than {_MOST_REMARKS} remarks of a kind"
+    longest = 0
+
+    def measured(text: str) -> str:
+        nonlocal longest
+        longest = max(longest, len(text))
+        return text
+
+    with_texts(drift, measured)
+    if longest > _LONGEST_DRIFT_TEXT:
+        yield f"a text in it is longer than {_LONGEST_DRIFT_TEXT} characters"
+
+
+_LONGEST_DRIFT_TEXT = 70_000
+"""Prompts stand in it whole, up to 64 KiB."""

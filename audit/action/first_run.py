@@ -8,9 +8,10 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from audit.action.claimed import LARGEST
+from audit.action.documents import DRIFT
 from audit.action.event import WorkflowRun
 from audit.net.errors import NetworkError
 from audit.net.github import GitHub
@@ -23,18 +24,30 @@ _LARGEST_ZIP = 16 * 2**20
 _ADVICE = f"Upload output-dir as an artifact named {ARTIFACT} in the first workflow."
 
 
-def report_in(place: Path) -> bytes:
-    """The report in a folder or file that an earlier step downloaded. Raises SourceError."""
+class Left(NamedTuple):
+    """What a first run left: its report, and what changed in the experiment where it says so."""
+
+    report: bytes
+    drift: bytes | None
+
+
+def report_in(place: Path) -> Left:
+    """What lies in a folder, or the report in a file, that an earlier step downloaded. Raises SourceError."""
     file = place / REPORT if place.is_dir() else place
     try:
         with file.open("rb") as stream:
-            return stream.read(LARGEST + 1)
+            report = stream.read(LARGEST + 1)
     except OSError as error:
         raise SourceError(f"The report {file} cannot be read: {error.strerror}.", _ADVICE) from None
+    try:
+        with file.with_name(DRIFT).open("rb") as stream:
+            return Left(report, stream.read(LARGEST + 1))
+    except OSError:
+        return Left(report, None)
 
 
-def report_of(github: GitHub, repository: str, run: WorkflowRun) -> bytes:
-    """The report among the artifacts of `run`. Raises SourceError, NetworkError."""
+def report_of(github: GitHub, repository: str, run: WorkflowRun) -> Left:
+    """What is left among the artifacts of `run`. Raises SourceError, NetworkError."""
     found = [one for one in github.artifacts(repository, run.id, ARTIFACT) if one.get("name") == ARTIFACT]
     if not found:
         raise SourceError(f"Run {run.id} left no artifact named {ARTIFACT}.", _ADVICE)
@@ -51,11 +64,16 @@ def report_of(github: GitHub, repository: str, run: WorkflowRun) -> bytes:
         return _unzipped(file)
 
 
-def _unzipped(file: BinaryIO) -> bytes:
-    """The one member that is looked at, never more than a report may have; nothing is unpacked to disk."""
+def _unzipped(file: BinaryIO) -> Left:
+    """The two members that are looked at, never more than a report may have of each; nothing is unpacked to disk."""
     try:
-        with zipfile.ZipFile(file) as archive, archive.open(REPORT) as member:
-            return member.read(LARGEST + 1)
+        with zipfile.ZipFile(file) as archive:
+            with archive.open(REPORT) as member:
+                report = member.read(LARGEST + 1)
+            if DRIFT not in archive.namelist():
+                return Left(report, None)
+            with archive.open(DRIFT) as member:
+                return Left(report, member.read(LARGEST + 1))
     except KeyError:
         raise SourceError(f"The artifact {ARTIFACT} holds no {REPORT}.", _ADVICE) from None
     except (

@@ -160,7 +160,11 @@ class Inputs(BaseModel):
         ),
     )
     fail_on_drift: Literal["high", "medium_high", "medium", "low", "never"] | None = Field(
-        None, description="The least severity of a change of the experiment that fails the job; unset: none."
+        None,
+        description=(
+            "The least severity of a change of the experiment since the baseline that fails the job; unset: none. On a pull request whose "
+            "baseline cannot be read it fails the job, too."
+        ),
     )
     fail_on_verdict: Annotated[
         tuple[Category, ...],
@@ -186,7 +190,7 @@ class Inputs(BaseModel):
     )
     comment: CommentMode = Field(
         CommentMode.ALWAYS,
-        description="When the pull request's comment is written: always, on new or fixed findings, on any finding, never.",
+        description="When the pull request's comment is written: always, on new or fixed findings or a changed experiment, on any finding, never.",
     )
     comment_key: (
         Annotated[
@@ -210,7 +214,7 @@ class Inputs(BaseModel):
     lock: Switch = Field(False, description="Whether the experiment is resolved into `ml-audit.lock`.")
     output_dir: Path = Field(
         "ml-audit-report",
-        description="Folder for report.json, report.html and report.sarif; with mode failure for verdict.json and so on.",
+        description="Folder for report.json, report.html, report.sarif, diff.json and diff.md; with mode failure for verdict.json and so on.",
     )
     sarif_file: Path | None = Field(
         None, description="Another place for the SARIF report; unset: in `output-dir`."
@@ -232,7 +236,7 @@ class Inputs(BaseModel):
 GIVEN = {"github-token": "${{ github.token }}"}
 """Defaults that the workflow fills in before the action starts."""
 
-NOT_YET: Mapping[str, str] = {"fail-on-drift": "drift", "lock": "the lock"}
+NOT_YET: Mapping[str, str] = {"lock": "the lock"}
 """Inputs of what this version does not do yet: setting one is an error, since a gate that silently never closes would be worse."""
 
 _OF_FAILURE = ("fail-on-verdict", "logs", "run-id", "metrics", "golden", "claims")
@@ -244,13 +248,13 @@ OUTPUTS: Mapping[str, str] = {
     "findings-total": "How many findings fail.",
     "findings-new": "How many of them the baseline lacks; empty without a baseline.",
     "highest-severity": "CRITICAL, WARNING or INFO, of the findings that the gate looks at; empty where there are none.",
-    "drift": "The gravest change of the experiment; empty until this version computes drift.",
+    "drift": "HIGH, MEDIUM_HIGH, MEDIUM or LOW: the gravest change of the experiment since the baseline; NONE where nothing changed; empty without a baseline.",
     "verdict": "The category of the failure verdict; empty without one.",
     "decision": "What the failure verdict advises; empty without one.",
     "report-json": "Path of the report (with mode failure: the verdict) as JSON, relative to the workspace.",
     "report-html": "Path of the same as HTML.",
     "lock-file": "Path of the lock; empty where none was written.",
-    "diff-file": "Path of the differences; empty where none was written.",
+    "diff-file": "Path of what changed in the experiment as JSON (diff.md lies beside it); empty without a baseline.",
     "sarif-file": "Path of the same as SARIF.",
     "comment-url": "Address of the comment; empty where none was written.",
     "check-url": "Address of the check run; empty where none was written.",

@@ -58,6 +58,7 @@ def options(found: Located, inputs: Inputs) -> Options:
         baseline=found.baseline,
         baseline_archive=found.archive,
         baseline_name=found.baseline_name,
+        with_drift=True,
     )
 
 

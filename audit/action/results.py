@@ -1,7 +1,9 @@
 """What a run makes of its result: the threshold where no input gives one, the outputs, and the line about the gate."""
 
 from audit.action.plan import Plan
+from audit.assess.drift_gate import worst as gravest_change
 from audit.assess.gate import FailOn, Gate, Scope
+from audit.documents.drift import Drift
 from audit.documents.finding import Finding, Status
 from audit.documents.report import Report
 from audit.engine.options import Audited
@@ -19,10 +21,13 @@ def configured_threshold(plan: Plan, audited: Audited) -> FailOn:
     return audited.fail_on
 
 
-def outputs_of(report: Report, decided: Gate, published: Published) -> dict[str, str]:
-    """The outputs that follow from the report; paths of documents are not among them."""
+def outputs_of(
+    report: Report, decided: Gate, published: Published, drift: Drift | None = None
+) -> dict[str, str]:
+    """The outputs that follow from the report and the drift; paths of documents are not among them."""
     looked_at = [finding for finding in report.findings if _is_looked_at(finding, decided.scope)]
     worst = max(looked_at, key=lambda finding: finding.severity.rank, default=None)
+    gravest = gravest_change(drift) if drift else None
     summary = report.summary
     return {
         "conclusion": "success" if decided.passed else "failure",
@@ -30,6 +35,7 @@ def outputs_of(report: Report, decided: Gate, published: Published) -> dict[str,
         "risk": report.risk,
         "findings-total": str(summary.critical + summary.warning + summary.info),
         "findings-new": "" if summary.new is None else str(summary.new),
+        "drift": "" if drift is None else gravest.value if gravest else "NONE",
         "highest-severity": worst.severity.value if worst else "",
         "comment-url": published.comment_url,
         "check-url": published.check_url,
@@ -45,6 +51,8 @@ def gate_line(decided: Gate) -> str:
     asked = f"fail-on: {decided.fail_on.value}, fail-on-scope: {decided.scope.value}"
     if decided.passed:
         return f"The gate is open ({asked})."
+    if decided.drift and not decided.blocking:
+        return f"The gate is closed: {decided.drift}."
     count = len(decided.blocking)
     which = f"{'new ' if decided.scope is Scope.NEW else ''}finding{'' if count == 1 else 's'}"
-    return f"The gate is closed: {count} {which} at or above {decided.fail_on.value} ({asked})."
+    return f"The gate is closed: {count} {which} at or above {decided.fail_on.value} ({asked}){f'; {decided.drift}' if decided.drift else ''}."

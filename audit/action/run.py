@@ -16,7 +16,7 @@ import msgspec
 
 from audit.action.claimed import catalogue_texts, claimed_report
 from audit.action.commits import Located, Surroundings, located
-from audit.action.documents import write_documents
+from audit.action.documents import write_documents, write_drift
 from audit.action.event import EventError, read_event
 from audit.action.first_run import pull_of, report_in, report_of
 from audit.action.folder import FolderError
@@ -26,6 +26,7 @@ from audit.action.outputs import write_outputs
 from audit.action.plan import Plan, PlanError, Stage, plan
 from audit.action.reading import adjusted, completed, environment, options
 from audit.action.results import configured_threshold, gate_line, outputs_of
+from audit.assess.drift_gate import with_drift
 from audit.assess.errors import DocumentError
 from audit.assess.gate import FailOn, Gate, gate
 from audit.documents.report import Report
@@ -43,6 +44,7 @@ from audit.safety.redact import redact
 from audit.source.errors import SourceError
 
 if TYPE_CHECKING:  # the failure verdict's rooms cost 0.4 s, which an audit does without
+    from audit.documents.drift import Drift
     from audit.engine.failure import Analysed
 
 _SECRET_INPUTS = (
@@ -254,8 +256,15 @@ class _Work:
             )
         report = completed(audited.report, self.plan, found)
         threshold = self._inputs.fail_on or configured_threshold(self.plan, audited)
-        decided = gate(report.findings, threshold, self.plan.scope)
-        return self._finished(report, audited.rules, decided, exit_code=ExitCode(decided.exit_code))
+        drift = audited.drift
+        expected = self.plan.is_change and self.plan.baseline is not None
+        decided = with_drift(
+            gate(report.findings, threshold, self.plan.scope),
+            drift,
+            self._inputs.fail_on_drift,
+            expected=expected,
+        )
+        return self._finished(report, audited.rules, decided, drift, exit_code=ExitCode(decided.exit_code))
 
     def explain(self) -> Ended:
         """Says why a run failed: fetches its logs, reads them beside the commit that it was for, publishes the verdict."""
@@ -357,21 +366,54 @@ class _Work:
                 else report_of(github, destination.repository, run)
             )
         self.plan = self._for_pull(number)
-        report = claimed_report(data, run.head_sha, destination.repository)
-        decided = gate(report.findings, self._inputs.fail_on or FailOn.CRITICAL, self.plan.scope)
-        return self._finished(report, catalogue_texts(), decided, exit_code=ExitCode.OK)
+        report = claimed_report(data.report, run.head_sha, destination.repository)
+        drift = self._claimed_drift(data.drift, run.head_sha)
+        decided = with_drift(
+            gate(report.findings, self._inputs.fail_on or FailOn.CRITICAL, self.plan.scope),
+            drift,
+            self._inputs.fail_on_drift,
+            expected=False,
+        )
+        return self._finished(report, catalogue_texts(), decided, drift, exit_code=ExitCode.OK)
+
+    def _claimed_drift(self, data: bytes | None, commit: str) -> "Drift | None":
+        """The drift that the first run left; one that cannot be taken is left out, and the log says so."""
+        if data is None:
+            return None
+        from audit.action.claimed import claimed_drift
+
+        try:
+            return claimed_drift(data, commit)
+        except DocumentError as error:
+            self._runner.log.warning(error.message)
+            return None
 
     def _finished(
-        self, report: Report, rules: Mapping[str, RuleText], decided: Gate, *, exit_code: ExitCode
+        self,
+        report: Report,
+        rules: Mapping[str, RuleText],
+        decided: Gate,
+        drift: "Drift | None",
+        *,
+        exit_code: ExitCode,
     ) -> Ended:
         """Writes documents, comment, check, summary. What of it fails is a warning."""
         runner, plan = self._runner, self.plan
         files = self._documents(lambda: write_documents(report, rules, self._inputs, runner.roots))
+        if drift is not None:
+            files |= self._documents(lambda: write_drift(drift, self._inputs, runner.roots))
         published = publish(
-            report, decided, plan.destination, plan.wishes, runner.effects, rules=rules, check=self.check
+            report,
+            decided,
+            plan.destination,
+            plan.wishes,
+            runner.effects,
+            rules=rules,
+            drift=drift,
+            check=self.check,
         )
         runner.log.info(gate_line(decided))
-        return Ended(exit_code, outputs_of(report, decided, published) | files)
+        return Ended(exit_code, outputs_of(report, decided, published, drift) | files)
 
     def tell(self, problem: _Problem) -> None:
         """Shows where the result would have stood that there is none."""

@@ -35,6 +35,8 @@ class Gate(msgspec.Struct, frozen=True):
     blocking: tuple[Finding, ...] = ()
     fail_on: FailOn = FailOn.CRITICAL
     scope: Scope = Scope.ALL
+    drift: str = ""
+    """Why the change of the experiment closes it, "" where it does not."""
 
     @property
     def exit_code(self) -> int:

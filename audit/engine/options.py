@@ -20,7 +20,8 @@ class Options(msgspec.Struct, frozen=True):
     configuration says. `baseline`: a ref, or the path of an earlier report. `baseline_archive`: a target on GitHub that holds the baseline which
     the audited clone lacks; where it cannot be read, the report says so and knows nothing as new. `baseline_name`: what the
     report calls the baseline (its own name). `jobs`: processes, None for one per usable core.
-    `use_cache`: whether facts and answers are kept between runs. `with_drift`: whether it is told what changed in the experiment since a baseline that is a commit.
+    `use_cache`: whether facts and answers are kept between runs. `with_drift`: whether it is told what
+    changed in the experiment since a baseline that is a commit.
     """
 
     target: str
@@ -45,7 +46,8 @@ class Effects(msgspec.Struct, frozen=True):
 
 
 class Audited(msgspec.Struct, frozen=True):
-    """A report; `drift`: what changed in the experiment since the baseline, None where that was not asked for or there is no commit to compare with; `rules`: the words of every rule by its id, for renderings; `fail_on`: the threshold that the audited repository's
+    """A report; `drift`: what changed in the experiment since the baseline, None where that was not asked for or there is no commit to
+    compare with; `rules`: the words of every rule by its id, for renderings; `fail_on`: the threshold that the audited repository's
     configuration sets for itself (None where it sets none); `baseline_fail_on`: the one that held in the commit which was compared with (None where
     that was a report, or nothing)."""
 

@@ -7,7 +7,9 @@ one does (check run, comment, summary, log), and one sentence says which permiss
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from audit.assess.drift_gate import worst
 from audit.assess.gate import Gate
+from audit.documents.drift import Drift
 from audit.documents.report import Report
 from audit.documents.verdict import Category, Verdict
 from audit.github.check import Check, CheckText, Conclusion
@@ -88,10 +90,11 @@ def publish(
     effects: Effects,
     *,
     rules: view.Rules,
+    drift: Drift | None = None,
     check: Check | None = None,
 ) -> Published:
-    """Says `report` and `gate` wherever `wishes` want it. `check`: what `open_check` gave. Never raises for a failed presentation."""
-    story = Story(report, gate, rules, links_of(report, destination), wishes.remark)
+    """Says `report`, `drift` and `gate` wherever `wishes` want it. `check`: what `open_check` gave. Never raises for a failed presentation."""
+    story = Story(report, gate, rules, links_of(report, destination), wishes.remark, drift)
     work = _Publication(destination, wishes, effects, check)
     drawing = Drawing({}, effects.now)
     with work.attempt("the repository's own template", "contents: read", "used"):
@@ -216,7 +219,8 @@ def _is_wanted(story: Story, wishes: Wishes) -> bool:
         case CommentMode.CHANGES:
             if counts.new is None:
                 return failing
-            return bool(counts.new or counts.fixed) or not story.gate.passed
+            moved = story.drift is not None and worst(story.drift) is not None
+            return bool(counts.new or counts.fixed or moved) or not story.gate.passed
         case CommentMode.OFF:
             return False
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from audit.documents.finding import Finding, Severity, Status
 from audit.report import view
+from audit.report.drift.markdown import section
 from audit.report.fitting import largest, utf16_units
 from audit.report.story import Chapters, Story, chapters, counts_line, headline, score_line
 from audit.report.templates import render_markdown
@@ -84,6 +85,7 @@ def context(
         "fail_on": story.gate.fail_on.value,
         "scope": story.gate.scope.value,
         **sections,
+        "drift": _drift(story, limits, terse=terse),
         "terse": terse,
         "elsewhere": "the job summary",
         "dimensions": [_dimension(title, part) for title, part in view.dimensions(report)],
@@ -100,6 +102,24 @@ def context(
         "tool": f"{report.tool.name} {report.tool.version}",
         "level": report.level,
     }
+
+
+_DRIFT_ROWS = {"comment": 30, "terse": 10}
+_DRIFT_DIFFS = 3
+
+
+def _drift(story: Story, limits: Mapping[str, int], *, terse: bool) -> Row | None:
+    """What changed in the experiment: as many rows as a comment bears, or as many as the summary's sections have."""
+    if story.drift is None:
+        return None
+    shown = (
+        _DRIFT_ROWS["terse"]
+        if terse
+        else _DRIFT_ROWS["comment"]
+        if limits is LIMITS
+        else limits["known"] // 10
+    )
+    return section(story.drift, shown=shown, diffs=0 if terse else _DRIFT_DIFFS, links=story.links)
 
 
 def _row(finding: Finding, story: Story, *, linked: bool) -> Row:

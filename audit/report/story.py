@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from audit.assess.gate import FailOn, Gate, Scope
+from audit.documents.drift import Drift
 from audit.documents.finding import Finding
 from audit.documents.report import Report
 from audit.report import view
@@ -13,13 +14,14 @@ from audit.report.links import Links
 
 class Story(msgspec.Struct, frozen=True):
     """Everything that the comment, the check and the summary are made of. `links`: None where the commit is not on a server; `remark`: what a
-    reader must know of where the report comes from."""
+    reader must know of where the report comes from; `drift`: what changed in the experiment, None where that is not known."""
 
     report: Report
     gate: Gate
     rules: view.Rules
     links: Links | None = None
     remark: str = ""
+    drift: Drift | None = None
 
 
 class Chapters(msgspec.Struct, frozen=True):
@@ -69,7 +71,8 @@ def headline(story: Story) -> str:
     compared = story.report.summary.new is not None
     if not gate.passed:
         new = "new" if gate.scope is Scope.NEW and compared else ""
-        return f"Blocked: {counted(parts.blocking, new)}"
+        reasons = [counted(parts.blocking, new)] if parts.blocking else []
+        return f"Blocked: {'; '.join([*reasons, gate.drift] if gate.drift else reasons)}"
     if compared and not parts.new and gate.scope is Scope.NEW:
         return "Passed: nothing new"
     shown = parts.new if compared and gate.scope is Scope.NEW else [*parts.new, *parts.known]

@@ -12,7 +12,7 @@ from audit.documents.report import Tool
 from audit.documents.state import Confidence, Leaf, State
 from audit.state.matching import Item, Pair, match
 from audit.state.settings.key import Name, parsed
-from audit.state.severity import judged
+from audit.state.severity import OFF, entry_for, judged, table
 from audit.state.values import relative
 
 _MOST_LINES = 60
@@ -25,6 +25,8 @@ _PACKAGE = re.compile(r"environment\.packages\.[^.]+(?:\.[^.]+)*\.(?:declared|lo
 _MOST_PACKAGES = 5
 """Packages that may come or go in one file before they are told in one line."""
 _WHOLE = "experiment.files"
+_BESIDE = "It stands beside others of its kind, which are as they were."
+_ELSEWHERE = "It is handed in from elsewhere now: what a run gets cannot be seen here."
 
 
 def drift(
@@ -56,13 +58,25 @@ def drift(
     )
 
 
+def why_of(change: Change) -> str:
+    """Why a change matters, in words of ours: those that a document from elsewhere holds may be anybody's."""
+    concept = parsed(change.setting).concept
+    known = {
+        OFF,
+        _BESIDE,
+        _ELSEWHERE,
+        *(entry.why for entries in table().profiles.values() for entry in entries),
+    }
+    return change.why if change.why in known else entry_for(concept).why
+
+
 def _changed(pair: Pair, profiles: Sequence[str]) -> Change:
     before, after = pair.before.leaf, pair.after.leaf
     severity, why = judged(pair.after.name.concept, ChangeKind.CHANGED, before, after, profiles)
     if pair.before.resolved and not pair.after.resolved and severity.rank > DriftSeverity.LOW.rank:
         severity, why = (
             DriftSeverity.LOW,
-            "It is handed in from elsewhere now: what a run gets cannot be seen here.",
+            _ELSEWHERE,
         )
     return Change(
         setting=pair.after.path,
@@ -184,7 +198,7 @@ def _single(item: Item, kind: ChangeKind, profiles: Sequence[str], *, further: b
     before, after = (item.leaf, None) if kind is ChangeKind.REMOVED else (None, item.leaf)
     severity, why = judged(item.name.concept, kind, before, after, profiles)
     if further and severity.rank > DriftSeverity.LOW.rank:
-        severity, why = DriftSeverity.LOW, "It stands beside others of its kind, which are as they were."
+        severity, why = DriftSeverity.LOW, _BESIDE
     return Change(item.path, kind, severity, why, before, after)
 
 

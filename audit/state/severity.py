@@ -13,6 +13,7 @@ from audit.documents.drift import ChangeKind, DriftSeverity
 from audit.documents.state import Leaf, Value
 from audit.state.values import normal
 
+OFF = "An option that is off changes nothing until somebody uses it."
 _ORDER = (
     DriftSeverity.NONE,
     DriftSeverity.LOW,
@@ -88,7 +89,7 @@ def judged(
             return _lower(severity), why
         return severity, why
     if _is_off(leaf.value):
-        return DriftSeverity.LOW, "An option that is off changes nothing until somebody uses it."
+        return DriftSeverity.LOW, OFF
     if entry.versions or concept.startswith(("custom.", "evaluation.code.")):
         return min(severity, DriftSeverity.LOW, key=lambda s: s.rank), why
     if (

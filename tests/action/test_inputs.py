@@ -158,10 +158,6 @@ def test_a_long_value_is_cut():
             "The inputs repo-url and ref belong to mode audit; mode failure takes",
         ),
         ({"lock": "true"}, "The input lock is set, but this version does not have the lock yet"),
-        (
-            {"fail_on_drift": "high"},
-            "The input fail-on-drift is set, but this version does not have drift yet",
-        ),
         ({"repo_token": "x"}, "The input repo-token is set, but repo-url is not"),
         ({"mode": "publish", "repo_url": "a/b"}, "The inputs repo-url and ref belong to mode audit"),
     ],

@@ -49,7 +49,7 @@ def section(
         "rows": rows,
         "hidden": len(grouped) - len(rows),
         "diffs": texts[:diffs],
-        "folded": len(grouped) > _FOLDED_FROM,
+        "folded": len(grouped) > _FOLDED_FROM or all(change.severity is DriftSeverity.LOW for change in told),
         "comparable": drift.comparable,
         "notes": [cut(note, _LONGEST) for note in drift.notes],
     }
