@@ -16,6 +16,7 @@ from audit.failure.cause.scene import StepView, category_of
 from audit.failure.cause.wording import points_elsewhere
 from audit.failure.model import Hit, Line
 from audit.failure.structure.differences import Differences, differences
+from audit.failure.structure.other_runners import failed_tests
 from audit.failure.structure.pytest_blocks import Block
 from audit.failure.structure.pytest_report import Session
 from audit.failure.structure.tracebacks import NAMED
@@ -301,27 +302,39 @@ def _nothing(view: StepView, line: Line) -> Candidate:
     )
 
 
-_OTHER = re.compile(
-    r"\*\*\*(?:Failed|Exception|Timeout)\b|^\[  FAILED  \] |^--- FAIL: |^test \S+ \.\.\. FAILED|^\s*● .+ › |^not ok \d+|^\S+\.(?:cc|cpp|cu|cxx):\d+: Failure$"
-)
-
-
 def _other_runners(view: StepView) -> list[Candidate]:
-    """CTest, GoogleTest, Go, Rust, Jest, TAP: the first line that reports a failed test."""
-    for line in view.step.lines:
-        if _OTHER.search(line.text[:400]):
-            return [
-                Candidate(
-                    line,
-                    "test_failed",
-                    Category.CORRECTNESS,
-                    Strength.GENERIC,
-                    Origin.TEST,
-                    view.step,
-                    failing=(line.text.strip()[:200],),
-                )
-            ]
-    return []
+    """The first failed test of another runner, by what it says of it. A bare outcome yields to an exception or a known cause in the step."""
+    failed = failed_tests(view.step.lines)
+    first = next((test for test in failed if test.detail is not None), failed[0] if failed else None)
+    if first is None:
+        return []
+    names = tuple(test.name for test in failed)
+    if first.detail is None:
+        if view.tracebacks or any(hit.signature.role == "root" for hit in view.hits):
+            return []
+        return [
+            Candidate(
+                first.line, "test_failed", Category.CORRECTNESS, Strength.GENERIC, Origin.TEST, view.step, failing=names
+            )
+        ]  # fmt: skip
+    hits = [hit for hit in view.hits_on(first.detail) if not hit.discounted]
+    judged = judge("AssertionError", first.message, hits, context=first.name)
+    return [
+        Candidate(
+            first.detail,
+            judged.signature,
+            judged.category,
+            judged.strength,
+            Origin.TEST,
+            view.step,
+            sure=judged.category is Category.CORRECTNESS,
+            hit=judged.hit,
+            comparison=judged.comparison,
+            failing=names,
+            count=len(failed),
+            why=judged.why,
+        )
+    ]
 
 
 def _unittest(view: StepView) -> list[Candidate]:

@@ -63,7 +63,12 @@ _BEGIN = (
     (re.compile(r"##\[section\]Starting: (?P<name>.+)"), False),
     (re.compile(r"section_start:\d+:(?P<name>[\w.-]+)"), False),
     (re.compile(r"\[Pipeline\] \{ \((?P<name>[^)]+)\)"), False),
-    (re.compile(r"(?:~~~|---|\+\+\+) :?(?P<name>(?:[\w-]+: )?[A-Z:].+)"), False),
+    (
+        re.compile(
+            r"(?:~~~|---|\+\+\+) (?!(?:FAIL|PASS|SKIP|BENCH|STDERR|STDOUT)\b):?(?P<name>(?:[\w-]+: )?[A-Z:].+)"
+        ),
+        False,
+    ),
     (
         re.compile(
             r"(?P<name>Post job cleanup|Cleaning up orphan processes|Post Run .+|Running after_script)"
@@ -125,6 +130,26 @@ class _Draft:
         )
 
 
+_CLOSES = re.compile(
+    r"(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?(?: code| status)?[ :=]{1,3}-?\d{1,3}\.?$|^make(?:\[\d+\])?: \*\*\* .+ Error \d{1,3}$|"
+    r"\b(?:\d+ (?:passed|failed|errors?|skipped))\b.{0,80} in \d[\d.:]*s\b.{0,40}$|\b(?:done|finished|completed?|succeeded)[.! )]{0,3}$|"
+    r"^(?:Terminated|Killed|Aborted)(?: \(core dumped\))?$",
+    re.IGNORECASE,
+)
+"""Last lines that say that all was said."""
+_USES = re.compile(r"[\w.-]+/[\w./-]+@|\./|docker://")
+_BY_THE_RUNNER = re.compile(
+    r"timed? ?out|exceeded|runner|canceled|cancelled|No space left|lost communication"
+)
+
+
+def closes(line: Line) -> bool:
+    """Whether a line ends a log though no line end follows it: what a runner, a shell or a test run prints last."""
+    text = line.text.rstrip()
+    told = _GHA_END.match(text) or _GOOD.match(text) or _BAD.match(text) or _GHA_FAILED.match(text)
+    return bool(told or _CLOSES.search(text[-300:]))
+
+
 def jobs(reading: Reading) -> tuple[Job, ...]:
     """The jobs of the logs: one a job name, and one for all sources that belong to none (rank files, plain logs)."""
     grouped: dict[str | None, list[Step]] = {}
@@ -136,7 +161,7 @@ def jobs(reading: Reading) -> tuple[Job, ...]:
         lines = by_source[source.name]
         job = source.stream.job
         grouped.setdefault(job, []).extend(_steps(source.name, job, source.stream.step, lines))
-        ended = source.whole and not source.ends_in_line
+        ended = source.whole and (not source.ends_in_line or bool(lines and closes(lines[-1])))
         complete[job] = complete.get(job, True) and ended
     return tuple(_job(name, steps, complete=complete[name]) for name, steps in grouped.items())
 
@@ -163,7 +188,26 @@ def _steps(source: str, job: str | None, named: str | None, lines: Iterable[Line
             current.command = text[len("##[group]Run ") :]
         current.lines.append(line)
         _concludes(current, line)
+    _forgive(drafts)
     return [draft.done() for draft in drafts if draft.lines]
+
+
+def _forgive(drafts: list[_Draft]) -> None:
+    """A script that printed errors for the runner to show has not failed by that: of one that fails the runner states the exit code, and starts no
+    other script after it.
+    """
+    scripts = [
+        draft for draft in drafts if draft.command and not draft.teardown and not _USES.match(draft.command)
+    ]
+    for draft in scripts[:-1]:
+        if (
+            draft.conclusion is Conclusion.FAILURE
+            and draft.exit_code is None
+            and draft.end is not None
+            and draft.end.text.startswith("##[error]")
+            and not _BY_THE_RUNNER.search(draft.end.text)
+        ):
+            draft.conclusion, draft.end = Conclusion.UNKNOWN, None
 
 
 def _shows_commands(current: _Draft, line: Line) -> bool:
