@@ -8,6 +8,7 @@ from audit.documents.verdict import Category, Confidence, Decision
 from audit.failure.cause.answer import JobCause, State
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.digits import decimal
+from audit.failure.digits import decimal
 from audit.failure.structure.steps import Conclusion
 
 DETERMINISTIC = frozenset(

@@ -12,6 +12,7 @@ import msgspec
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Strength
 from audit.failure.cause.classify import Judged
+from audit.failure.digits import decimal
 from audit.failure.model import Line
 from audit.failure.structure.progress import metric_line
 from audit.failure.structure.pytest_blocks import Block
@@ -83,7 +84,7 @@ def _at_work(lines: Sequence[Line]) -> bool:
     if len(living) < _LIVING or len(lines) - living[-1] > max(10, len(lines) // 5):
         return False
     times = [
-        float(found["t"] or found["t2"]) * (0.001 if (found["u"] or found["u2"]).lower() == "ms" else 1)
+        decimal(found["t"] or found["t2"]) * (0.001 if (found["u"] or found["u2"]).lower() == "ms" else 1)
         for index in living
         if (found := _STEP_TIME.search(lines[index].text[:600]))
     ]

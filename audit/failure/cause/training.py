@@ -13,7 +13,7 @@ from audit.failure.structure.steps import Job
 
 _SERIES = re.compile(
     r"(?P<name>[\w/.-]{0,30}(?:loss|perplexity|ppl|grad(?:ient)?[ _]?norm|gnorm))['\"]?(?: value)?\s?[:=]?\s{0,3}['\"]?"
-    r"(?P<value>[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf(?:inity)?))\b",
+    r"(?P<value>[-+]?(?:\d++(?:\.\d*+)?(?:e[-+]?\d++)?|nan|inf(?:inity)?))\b",
     re.IGNORECASE,
 )
 _NAN_ITERATIONS = re.compile(r"number of nan iterations:\s{1,8}(?P<count>\d{1,9})")

@@ -1,5 +1,6 @@
 """All facts of a case, few and in order: what is wrong with the numbers first, what is merely so last."""
 
+import contextlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -143,7 +144,13 @@ def compute(
     }
     first = _ORDERS.get(category, ()) if category is not None else ()
     order = (*first, *(name for name in _USUAL if name not in first))
-    return _distinct(chain.from_iterable(parts[name] for name in order))
+    return _distinct(chain.from_iterable(_sound(parts[name]) for name in order))
+
+
+def _sound(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """Up to where the numbers of a hostile file (`1e308` rows, NaN samples) lead a formula beyond what numbers can hold."""
+    with contextlib.suppress(ArithmeticError, ValueError):
+        yield from facts
 
 
 _USUAL = (

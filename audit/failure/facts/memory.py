@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from audit.documents.verdict import Fact, FactInput
-from audit.failure.digits import integer
+from audit.failure.digits import decimal, integer
 from audit.failure.facts.make import fact
 from audit.failure.model import Line
 
@@ -66,7 +66,7 @@ def facts(lines: Sequence[Line]) -> Iterator[Fact]:
         found = _LIMIT.search(limit.text)
         if found is not None:
             unit = found["unit"] if found["unit"].endswith("B") else found["unit"] + "B"
-            mib = float(found["size"]) * _UNITS[unit] * 1024
+            mib = decimal(found["size"]) * _UNITS[unit] * 1024
             yield fact(
                 "memory_limit_mib",
                 mib,
@@ -106,7 +106,7 @@ def _full_volumes(lines: Sequence[Line]) -> Iterator[Fact]:
             continue
         if integer(found["share"]) >= _FULL or (found["mount"] == _SHARED and asked):
             told.add(found["mount"])
-            mib = float(found["size"]) * _UNITS[found["unit"] + "iB"] * 1024
+            mib = decimal(found["size"]) * _UNITS[found["unit"] + "iB"] * 1024
             yield fact(
                 f"size_of {found['mount']}",
                 mib,
@@ -125,7 +125,7 @@ def _size(found: "re.Match[str] | None", name: str) -> float | None:
     if found is None or found[name] is None:
         return None
     try:
-        return float(found[name]) * _UNITS[found[f"{name}_unit"]]
+        return decimal(found[name]) * _UNITS[found[f"{name}_unit"]]
     except ValueError:
         return None
 

@@ -131,7 +131,7 @@ _KNOWN = STEPS | EPOCHS | BATCH | ACCUMULATION | LENGTH | CLIP
 def _of_file(checkout: Checkout, path: str) -> dict[str, Setting]:
     found = {}
     for name, (text, line) in checkout.settings(path).items():
-        value = number(text)
+        value = _value(text)
         if value is not None:
             found[name] = Setting(name, value, f"{path}:{line}")
     return found
@@ -146,9 +146,22 @@ def _given(words: Sequence[str], place: str) -> Iterator[tuple[str, Setting]]:
             name, text = flag[1], flag[2] or (words[index + 1] if index + 1 < len(words) else "")
         else:
             continue
-        value = number(text)
+        value = _value(text)
         if value is not None:
             yield name, Setting(name, value, place)
+
+
+_LARGEST = 1e15
+"""No run has more steps, rows or tokens; beyond it counts are multiplied out of what numbers can hold."""
+
+
+def _value(text: str) -> float | None:
+    """The number that a setting's text is, None where it is none to reckon with (`inf`, `nan`, `1e300`)."""
+    return _bounded(number(text))
+
+
+def _bounded(value: float | None) -> float | None:
+    return value if value is not None and abs(value) <= _LARGEST else None
 
 
 def _told(reading: Reading | None) -> tuple[Setting, ...]:
@@ -181,9 +194,9 @@ def _only_config(checkout: Checkout) -> tuple[Launch, ...]:
 def of_run(values: Mapping[str, Scalar], names: frozenset[str], place: str) -> Setting | None:
     """The setting of one of these names among those that a tracker recorded."""
     for key, held in values.items():
-        found = (
-            number(held) if isinstance(held, str) else float(held) if isinstance(held, int | float) else None
+        found = _bounded(
+            number(held) if isinstance(held, str) else held if isinstance(held, int | float) else None
         )
         if found is not None and (_last(key) in names or plain(key) in names):
-            return Setting(key, found, place)
+            return Setting(key, float(found), place)
     return None

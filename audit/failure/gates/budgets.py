@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from audit.documents.verdict import Fact, FactInput
-from audit.failure.digits import integer
+from audit.failure.digits import decimal, integer
 from audit.failure.gates.checkout import Checkout
 from audit.failure.gates.commands import Called, runs_pytest
 from audit.failure.gates.model import GateOutcome, Origin, Subject
@@ -152,7 +152,7 @@ def _limit_set(
     if told is not None:
         for path in [p for p in checkout.paths if p.startswith(".github/workflows/")]:
             for key, (value, line) in checkout.settings(path).items():
-                if key.endswith("timeout-minutes") and value.isdigit() and float(value) * 60 == told:
+                if key.endswith("timeout-minutes") and decimal(value) * 60 == told:
                     return told, path, line
         return told, "", 0
     found = {(seconds, c.path, c.line) for c in calls if (seconds := _seconds(c.command.text)) is not None}
@@ -174,7 +174,9 @@ def _benchmarks(calls: Sequence[Called], lines: Sequence[Line]) -> Iterator[Gate
         found = _REGRESSED.search(line.text[:600])
         if found is None or found["field"] is None:
             continue
-        actual, limit = float(found["actual"].rstrip(".") or 0), float(found["limit"].rstrip(".") or 0)
+        actual, limit = decimal(found["actual"].rstrip(".")), decimal(found["limit"].rstrip("."))
+        if not math.isfinite(actual + limit):
+            continue
         path, number = (setting[0].path, setting[0].line) if setting else ("", 0)
         rule = setting[1]["rule"] if setting else f"{found['field']} <= {limit:g}"
         yield GateOutcome(

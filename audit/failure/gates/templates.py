@@ -15,7 +15,7 @@ MAX_TEXT: Final = 4_000
 _PERCENT: Final = re.compile(r"%(?:\((\w+)\))?[-+ #0]*\d*(?:\.\d+)?[sdrfgeEGixX]")
 _BRACE: Final = re.compile(r"\{([^{}]*)\}")
 _NUMBER: Final = re.compile(
-    r"[-+]?(?:\d[\d,_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)\b", re.IGNORECASE
+    r"[-+]?(?:\d[\d,_]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?|[-+]?(?:nan|inf)\b", re.IGNORECASE
 )
 
 

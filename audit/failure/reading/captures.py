@@ -7,7 +7,7 @@ from audit.failure.model import Capture
 
 _SIZE = re.compile(r"([\d.]+) ?([KMGTP]?)(?:i?B|bytes)?", re.IGNORECASE)
 _GIB = {"": 2**-30, "K": 2**-20, "M": 2**-10, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
-_NUMBER = re.compile(r"[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(?:\d[\d_]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?")
 # pytest and torch quote values whole; more is no number.
 _LONGEST = 300
 

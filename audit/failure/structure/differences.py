@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from audit.failure.digits import integer
+from audit.failure.digits import decimal, integer
 from audit.failure.structure.comparison import TIGHT
 
 _N = r"(-?\d[\d.]*(?:[eE][-+]?\d+)?)"
@@ -54,11 +54,11 @@ def differences(texts: Iterable[str]) -> Differences:
         line = text[:400]
         for name, allowed, pattern in (("relative", "rtol", _RELATIVE), ("absolute", "atol", _ABSOLUTE)):
             if found := pattern.search(line):
-                values[name] = float(found[1])
+                values[name] = decimal(found[1])
                 if found[2]:
-                    values[allowed] = float(found[2])
+                    values[allowed] = decimal(found[2])
         if numpy := _NUMPY.search(line):
-            values["rtol"], values["atol"] = float(numpy[1]), float(numpy[2])
+            values["rtol"], values["atol"] = decimal(numpy[1]), decimal(numpy[2])
         if share := _SHARE.search(line):
             values["share"] = integer(share[1]) / max(integer(share[2]), 1)
     return Differences(**values)

@@ -9,7 +9,7 @@ import msgspec
 
 from audit.failure.structure.subjects import higher_is_better
 
-NUMBER = r"[-+]?(?:\d[\d,_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+NUMBER = r"[-+]?(?:\d[\d,_]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?"
 UNIT = r"(?: ?(?:%|ms|us|s|sec|seconds|MiB|GiB|MB|GB|KB|x|pp|points?|tokens?/s(?:ec)?|samples?/s(?:ec)?|img/s|it/s|steps|lines|tok/s))?"
 _BAD = re.compile(
     r"(?:^|[\s|:=>(\[])(?:FAIL(?:ED|URE|S)?|NOT OK|NOT MET|EXCEEDED|MISSED|VIOLATED|REGRESS(?:ED|ION)|BAD|✗|✘|❌|🔴)(?=[\s|)\],.!]|$)|"
