@@ -7,6 +7,7 @@ import msgspec
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import Judged, judge
+from audit.failure.cause.given import refused
 from audit.failure.cause.scene import StepView
 from audit.failure.structure.tracebacks import Raised, Traceback, root_of
 
@@ -54,6 +55,18 @@ def from_traceback(view: StepView, traceback: Traceback, test: str = "") -> Cand
             category=Category.DATA_CONFIG,
             signature="package_import_failed",
             why="A package failed while it was imported: its version does not go with the others installed.",
+        )
+    if (
+        judged.category is Category.CORRECTNESS
+        and judged.strength is Strength.GENERIC
+        and not test
+        and refused(root.kind, root.message, view.step.command)
+    ):
+        judged = msgspec.structs.replace(
+            judged,
+            category=Category.DATA_CONFIG,
+            signature="refused_setting",
+            why="What is refused stands on the command line of the step.",
         )
     last = traceback.links[-1].line
     outcome = Outcome.PROGRESSED if view.alive_after(last) else Outcome.TERMINAL

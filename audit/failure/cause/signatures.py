@@ -8,7 +8,7 @@ from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import STRUCTURAL, judge, states_a_check
 from audit.failure.cause.scene import StepView, category_of, stream_of
 from audit.failure.model import Hit, Kind, Line
-from audit.failure.structure.progress import metric_line
+from audit.failure.structure.progress import metric_line, worked
 from audit.failure.structure.tracebacks import NAMED
 
 ENVIRONMENT = frozenset(
@@ -17,7 +17,8 @@ ENVIRONMENT = frozenset(
 """Families whose failures are of the surroundings and come before the symptoms that they cause."""
 _TRAINING = frozenset({"training", "megatron", "mlperf"})
 _WARNING = re.compile(
-    r"^(?:\S{1,40} ){0,3}\W{0,2}(?:WARN(?:ING)?|INFO|DEBUG|NOTE|note|warning|hint)\b|##\[(?:warning|notice|debug)\]|\bWarning: ",
+    r"^(?:\S{1,40} ){0,3}\W{0,2}(?:WARN(?:ING)?|INFO|DEBUG|NOTE|note|warning|hint)\b|##\[(?:warning|notice|debug)\]|\bWarning: "
+    r"|^[IW]\d{4} \d\d:\d\d:\d\d|^(?:\S{1,40} ){0,3}[IW] \S{1,100}\.(?:cc|cpp|cu|py):\d+\]",  # glog and TensorFlow
     re.IGNORECASE,
 )
 _RETRY = re.compile(
@@ -125,7 +126,9 @@ def _candidate(view: StepView, hit: Hit, at: Line | None = None) -> Candidate:
         hit.signature.role
     ]
     outcome = Outcome.PROGRESSED if _survived(view, hit, line) else Outcome.TERMINAL
-    if warns(line):
+    if hit.signature.id in _NOTICES:
+        outcome = Outcome.PROGRESSED if _long_after(view, line) else Outcome.TERMINAL
+    elif warns(line):
         outcome = Outcome.RECOVERED if outcome is Outcome.PROGRESSED else Outcome.UNRESOLVED
     category = category_of(hit.signature.category)
     if category is None and strength is Strength.NAMED:
@@ -154,6 +157,23 @@ def _candidate(view: StepView, hit: Hit, at: Line | None = None) -> Candidate:
         at=line.time,
         kind=hit.signature.family,
     )
+
+
+_NOTICES = frozenset({"instance_preempted"})
+"""Words that a machine will be taken away: work goes on until it is."""
+_NOTICE_SECONDS = 900
+"""Providers give from half a minute to some minutes; what still works a quarter of an hour later was spared."""
+_NOTICE_LINES = 200
+
+
+def _long_after(view: StepView, line: Line) -> bool:
+    """Whether work went on long after a notice."""
+    later = [other for other in view.streams[stream_of(line)] if other.number > line.number and worked(other)]
+    if not later:
+        return False
+    if line.time is not None and later[-1].time is not None:
+        return later[-1].time - line.time > _NOTICE_SECONDS
+    return len(later) > _NOTICE_LINES
 
 
 def _survived(view: StepView, hit: Hit, line: Line) -> bool:
