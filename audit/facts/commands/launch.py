@@ -438,7 +438,7 @@ def _text(words: Sequence[Word]) -> str:
     length = 0
     for word in words:
         text = word.text[:MAX_TEXT].replace("\n", " ")
-        if not text or any(c in text for c in " \t\"'"):
+        if not text or any(c in text for c in " \t\"'<>|&;()"):
             text = f"'{text}'" if "'" not in text else f'"{text}"'
         parts.append(text)
         length += len(text) + 1

@@ -13,7 +13,7 @@ from audit.signals.training_path import Entry, TrainingPath, resolve_target
 from audit.state.observed import hydra
 from audit.state.observed.calls import by_calls, by_names
 from audit.state.observed.choosing import choose
-from audit.state.observed.features import of_command, of_kind, prompts
+from audit.state.observed.features import directory, of_command, of_kind, prompts
 from audit.state.observed.identities import identities
 from audit.state.observed.kinds import Detected, detected_in, profiles_of
 from audit.state.observed.launches import Launch, add_command, add_config, launch_of
@@ -184,10 +184,10 @@ def _observed(scene: Scene, launch: Launch, detected: Detected) -> Experiment | 
     groups = [
         *by_calls(scene, resolver),
         *by_names(scene, resolver),
-        *identities(scene, resolver),
+        *identities(scene, resolver, directory(scene, launch)),
         *of_kind(scene),
         *prompts(scene, resolver),
-        *of_command(launch),
+        *of_command(scene, launch),
     ]
     chosen = choose(groups)
     if not any(

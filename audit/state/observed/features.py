@@ -39,11 +39,14 @@ _NO_PROMPT = re.compile(
 _KEYED = re.compile(r"(\w+)\['([^']{1,60})'\]")
 
 
-def of_command(launch: Launch) -> Iterator[Group]:
+def of_command(scene: Scene, launch: Launch) -> Iterator[Group]:
     """What the command itself is."""
     command = launch.command
     if command is None:
         return
+    folder = directory(scene, launch)
+    if folder:
+        yield _group("execution.directory", folder, launch.place, f"where {command.target} is")
     yield _group("experiment.command", command.text, launch.place, "the command")
     if command.launchers:
         yield _group(
@@ -62,6 +65,18 @@ def of_command(launch: Launch) -> Iterator[Group]:
             )
     if launch.files:
         yield _group("execution.config_files", launch.files, launch.place, "the command")
+
+
+def directory(scene: Scene, launch: Launch) -> str:
+    """The folder of the repository in which the command is to be given, "" for its root."""
+    target = launch.command.target.removeprefix("./") if launch.command and not launch.command.module else ""
+    if (
+        not target.endswith(".py")
+        or target in scene.repository.path_set
+        or not scene.entry.path.endswith("/" + target)
+    ):
+        return ""
+    return scene.entry.path.removesuffix("/" + target)
 
 
 def of_kind(scene: Scene) -> Iterator[Group]:

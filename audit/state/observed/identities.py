@@ -35,8 +35,8 @@ _ASKS = re.compile(
 _PIPELINE = re.compile(r"(?:transformers(?:\.\w+)*\.)?pipeline")
 
 
-def identities(scene: Scene, resolver: Resolver) -> Iterator[Group]:
-    """What the run loads, and how: models, tokenizers, adapters, data sets."""
+def identities(scene: Scene, resolver: Resolver, folder: str) -> Iterator[Group]:
+    """What the run loads, and how: models, tokenizers, adapters, data sets. `folder`: where the command is given, "" for the root."""
     data: list[tuple[str, Group]] = []
     for file, call in scene.calls:
         last = call.name.rpartition(".")[2]
@@ -64,7 +64,7 @@ def identities(scene: Scene, resolver: Resolver) -> Iterator[Group]:
             function = scene.graph.python[file].scopes[call.scope].name
             data += [(function, group) for group in _dataset(scene, resolver, file, call)]
     yield from _chosen_by_name(resolver, data)
-    yield from _by_names(scene, resolver)
+    yield from _by_names(scene, resolver, folder)
 
 
 def _chosen_by_name(resolver: Resolver, data: list[tuple[str, Group]]) -> Iterator[Group]:
@@ -256,7 +256,7 @@ _NO_NAME = frozenset(
 )
 
 
-def _by_names(scene: Scene, resolver: Resolver) -> Iterator[Group]:
+def _by_names(scene: Scene, resolver: Resolver, folder: str) -> Iterator[Group]:
     """Options that name a model or a data set, where no call shows where they go."""
     best: dict[str, tuple[int, Group]] = {}
     for key in resolver.settings.names():
@@ -267,7 +267,7 @@ def _by_names(scene: Scene, resolver: Resolver) -> Iterator[Group]:
             about = (
                 _as_model(scene, setting, said)
                 if setting.startswith("models.")
-                else _as_data(scene, setting, said)
+                else _as_data(scene, setting, said, folder)
             )
             if about is not None:
                 group = msgspec.structs.replace(about, position=index)
@@ -322,21 +322,15 @@ def _names_model(scene: Scene, value: object) -> bool:
     )
 
 
-def _as_data(scene: Scene, setting: str, said: tuple[Said, ...]) -> Group | None:
+def _as_data(scene: Scene, setting: str, said: tuple[Said, ...], directory: str) -> Group | None:
     """A data set's id where it is the hub's, its path where it is a file or folder; a name of the repository's own is a candidate."""
     top = next((each for each in said if each.value is not None), None)
     role = setting.rpartition(".")[0]
     if top is None or not isinstance(top.value, str):
         return Group(setting, said, sure=False, by_name=True) if top is None or not top.known else None
     value = top.value.removeprefix("./")
-    folder = next(
-        (
-            f"{head}{value}"
-            for head in ("", "data/", "datasets/", "dataset/")
-            if _exists(scene, f"{head}{value}")
-        ),
-        "",
-    )
+    heads = (f"{directory}/" if directory else "", "", "data/", "datasets/", "dataset/")
+    folder = next((f"{head}{value}" for head in heads if _exists(scene, f"{head}{value}")), "")
     if folder or re.search(r"\.(?:jsonl?|csv|tsv|txt|parquet|arrow|npz|npy|bin|pkl|h5|zip|gz|zst)$", value):
         rows = tuple(
             msgspec.structs.replace(each, value=(folder or value) if each is top else each.value)
