@@ -60,7 +60,7 @@ _HINTS = (
 )  # fmt: skip
 """What every match of `_METRIC` holds at least one of, in lower case: to look for them costs a fiftieth of the pattern."""
 
-_BAR = re.compile(r"(?P<n>\d+)/(?P<total>\d+) \[\s?\d[\d:]*<")
+_BAR = re.compile(r"(?<!\d)(?P<n>\d++)/(?P<total>\d++) \[\s?\d[\d:]*+<")
 _EPOCH_LINE = re.compile(r"\s*Epoch:? \[?(?P<n>\d+)\s*/\s*(?P<total>\d+)\]?:?\s*\Z")
 _HEAD = re.compile(
     r"\s*\[\s{0,8}(?P<n>\d{1,12})\s{0,2}/\s{0,8}(?P<total>\d{1,12})\]:? {1,4}[A-Za-z_][\w./ -]{0,30}[:=]? {0,4}[-+]?[\d.]"

@@ -27,7 +27,7 @@ _LINK: Final = re.compile(
 _BY: Final = re.compile(
     r"(?:\b(?:by(?: (?:about|around|roughly|at least|at most|more than|less than|up to|over|nearly|almost))?|gains?(?: of)?"
     r"|improv\w+(?: of)?|drops?(?: of)?|reduc\w+(?: of)?"
-    r"|increas\w+(?: of)?|decreas\w+(?: of)?|up|down|rises?|falls?|loses?|costs?|adds?)|[(=,:+\-−–~≈]|\bis|\bare|\ba|\ban)\s*[+\-−–~≈]?\s*$",
+    r"|increas\w+(?: of)?|decreas\w+(?: of)?|up|down|rises?|falls?|loses?|costs?|adds?)|[(=,:+\-−–~≈]|\bis|\bare|\ba|\ban)\s*+(?:[+\-−–~≈]\s*+)?$",
     re.IGNORECASE,
 )
 _THAN: Final = re.compile(
@@ -117,7 +117,7 @@ def amounts(statement: Statement, among: Sequence[str] = ("%", "pp", "x", "")) -
 
 
 _PLAINLY: Final = re.compile(
-    r"\b(?:by(?: \w+){0,2}|gains?|gain of|improvement of|drop of)\s*[+\-−–~≈]?\s*$|[+\-−–]\s*$", re.IGNORECASE
+    r"\b(?:by(?: \w+){0,2}|gains?|gain of|improvement of|drop of)\s*+(?:[+\-−–~≈]\s*+)?$|[+\-−–]\s*+$", re.IGNORECASE
 )
 
 

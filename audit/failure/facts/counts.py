@@ -10,11 +10,11 @@ from audit.failure.model import Line, Reading
 from audit.telemetry.model import Outcome, Telemetry, TestResults
 
 _PART = re.compile(r"(\d{1,9}) (failed|passed|skipped|deselected|xfailed|xpassed|errors?|rerun)\b")
-_PYTEST = re.compile(r"[=\s]*(?:\d+ [a-z]+,? ?)+in \d[\d.]*s\b")
+_PYTEST = re.compile(r"[=\s]*(?:\d++ [a-z]++,? ?)++in \d[\d.]*s\b")
 _COLLECTED = re.compile(r"\bcollected (\d{1,9}) items?\b")
 _RAN = re.compile(r"Ran (\d{1,9}) tests? in [\d.]+s")
-_UNITTEST = re.compile(r"FAILED \((?:[a-z ]+=\d+,? ?)+\)|OK(?: \((?:[a-z ]+=\d+,? ?)+\))?$")
-_UNITTEST_PART = re.compile(r"([a-z ]+)=(\d+)")
+_UNITTEST = re.compile(r"FAILED \((?:[a-z ]++=\d++,?)++\)|OK(?: \((?:[a-z ]++=\d++,?)++\))?$")
+_UNITTEST_PART = re.compile(r"(?<![a-z ])([a-z ]++)=(\d++)")
 _ORDER = ("failed", "errors", "passed", "skipped", "xfailed", "xpassed", "rerun")
 
 

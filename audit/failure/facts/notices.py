@@ -186,7 +186,7 @@ def _http_errors(lines: Sequence[Line]) -> Iterator[Fact]:
         )
 
 
-_HEADING = re.compile(r"(?:={2,}>?|>{2,}|-{2,}>|#{2,}) +([A-Za-z][\w./-]{0,60})(?: \S.{0,200})?$")
+_HEADING = re.compile(r"(?:={2,}+>?|>{2,}+|-{2,}+>|#{2,}+) ++([A-Za-z][\w./-]{0,60})(?: \S.{0,200})?$")
 _FEWEST = 3
 
 

@@ -12,7 +12,7 @@ MIN_LETTERS: Final = 6
 MAX_PIECES: Final = 40
 MAX_TEXT: Final = 4_000
 
-_PERCENT: Final = re.compile(r"%(?:\((\w+)\))?[-+ #0]*\d*(?:\.\d+)?[sdrfgeEGixX]")
+_PERCENT: Final = re.compile(r"%(?:\((\w+)\))?[-+ #0]*+\d*+(?:\.\d++)?[sdrfgeEGixX]")
 _BRACE: Final = re.compile(r"\{([^{}]*)\}")
 _NUMBER: Final = re.compile(
     r"[-+]?(?:\d[\d,_]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?|[-+]?(?:nan|inf)\b", re.IGNORECASE

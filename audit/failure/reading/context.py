@@ -13,10 +13,10 @@ _RAISE = re.compile(
     r"\s+(raise|return|assert|with|if|elif|else|for|while|try|except|def|class|import|from|@)\b"
 )
 _BLOCK_HEADER = re.compile(r"_{3,} .+ _{3,}$")
-_RULE = re.compile(r"={3,}(?: (?P<title>.+?) )?={3,}$")
-_CAPTURED = re.compile(r"-{3,} ?(?P<title>[A-Z]\w.*?) ?-{3,}$")
+_RULE = re.compile(r"(?:={3,}+ (?P<title>.+?) ={3,}+|={6,}+)$")
+_CAPTURED = re.compile(r"-{3,}+ ?(?P<title>[A-Z]\w.*?) ?(?<!-)-{3,}+$")
 _GOOD_OUTCOME = re.compile(
-    r"::\S.*? (PASSED|SKIPPED|XFAIL|XPASS|RERUN)\b|^(\[gw\d+\] )?(\[ *\d+%\] )?(PASSED|SKIPPED|XFAIL|XPASS|RERUN) |"
+    r"^(?>.*?::\S).*? (PASSED|SKIPPED|XFAIL|XPASS|RERUN)\b|^(\[gw\d+\] )?(\[ *\d+%\] )?(PASSED|SKIPPED|XFAIL|XPASS|RERUN) |"
     r" \.\.\. (ok|skipped|expected failure)\b|^\[ +(RUN|OK|PASSED) +\]|Test +#\d+: .*Passed|^\s*Start +\d+: |^=== RUN|^\s*--- (PASS|SKIP): "
 )
 _BARE_ID = re.compile(

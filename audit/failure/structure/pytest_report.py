@@ -85,7 +85,7 @@ _SHORT = re.compile(
 )
 _SKIP_SHORT = re.compile(r"SKIPPED \[\d+\]")
 _PROGRESS = re.compile(
-    r"(?:\[(?P<worker>gw\d+)\] (?:\[ *\d+%\] )?(?P<first>PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|RERUN) (?P<node1>\S.*?)\s*$)|"
+    r"(?:\[(?P<worker>gw\d+)\] (?:\[ *\d+%\] )?(?P<first>PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|RERUN) (?P<node1>\S.*)$)|"
     r"(?P<node>[\w./\\-]+\.py::\S.*?) (?P<outcome>PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|RERUN)\b(?: \(.*\))?(?:\s+\[ *\d+%\])?\s*$"
 )
 _PENDING = re.compile(r"(?P<node>[\w./\\-]+\.py::\S.*?)(?:\s|$)")
