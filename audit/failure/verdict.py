@@ -27,7 +27,7 @@ from audit.failure.cause.scene import Scene
 from audit.failure.cause.wording import points_elsewhere
 from audit.failure.decide import Decided, decide, decision_of
 from audit.failure.model import Line
-from audit.failure.structure.steps import Conclusion, Step
+from audit.failure.structure.steps import Conclusion, Step, closes
 
 if TYPE_CHECKING:
     from audit.failure.claims.model import ClaimOutcome
@@ -372,7 +372,8 @@ def _not_known(
         if lead.primary is not None and lead.primary.why:
             missing.append(lead.primary.why)
     for source in scene.reading.sources:
-        if source.ends_in_line or not source.whole:
+        last = scene.reading.of(source.name)[-1:]
+        if (source.ends_in_line and not (last and closes(last[0]))) or not source.whole:
             missing.append(
                 f"{source.name} ends in the middle of a line: what followed is not known."
                 if source.ends_in_line

@@ -25,8 +25,10 @@ from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.recomputed import refine
 from audit.failure.cause.scene import Scene, StepView
 from audit.failure.digits import integer
+from audit.failure.model import Kind
 from audit.failure.structure.comparison import Subject
 from audit.failure.structure.launcher import Ended
+from audit.failure.structure.progress import TOTAL
 from audit.failure.structure.steps import Conclusion, Job, Step
 
 
@@ -160,7 +162,7 @@ def _settle(
     roots = [candidate for candidate in found if candidate.strength >= Strength.GENERIC]
     rest = [candidate for candidate in found if candidate.strength < Strength.GENERIC]
     rest += [candidate for candidate in tested if candidate.strength < Strength.CONFIRMING]
-    live = _by_outcome(roots, steps)
+    live = _by_outcome(scene, roots, steps)
     if (
         first := distributed.first_of(
             [candidate for candidate in live if candidate.origin is Origin.EXCEPTION], ends
@@ -208,8 +210,10 @@ def _root_before(scene: Scene, job: Job, found: Candidate) -> Candidate | None:
     return environment.root_before(scene, job, found) or devices.lost_before(scene, job, found)
 
 
-def _by_outcome(roots: Sequence[Candidate], steps: Sequence[Step]) -> list[Candidate]:
-    """What ended something. An uncaught exception that seems survived still counts where nothing else does: output is buffered, and comes late."""
+def _by_outcome(scene: Scene, roots: Sequence[Candidate], steps: Sequence[Step]) -> list[Candidate]:
+    """What ended something. An uncaught exception that seems survived still counts where nothing else does: output is buffered, and comes late.
+    Not where a signal ended the work that went on after it: who sent the signal is told elsewhere, or nowhere.
+    """
     terminal = [candidate for candidate in roots if candidate.outcome is Outcome.TERMINAL]
     if terminal:
         return terminal
@@ -218,9 +222,23 @@ def _by_outcome(roots: Sequence[Candidate], steps: Sequence[Step]) -> list[Candi
         for candidate in roots
         if candidate.outcome is Outcome.PROGRESSED
         and candidate.origin in (Origin.EXCEPTION, Origin.SIGNATURE)
+        and not (_by_signal(scene, steps) and scene.view(candidate.step).succeeded_after(candidate.line))
     ]
     warned = [candidate for candidate in roots if candidate.outcome is Outcome.UNRESOLVED]
     return warned or uncaught
+
+
+_SIGNALLED = frozenset({129, 130, 137, 143, 241, 247})
+"""Codes of SIGHUP, SIGINT, SIGKILL, SIGTERM as shells and Python wrappers give them."""
+
+
+def _by_signal(scene: Scene, steps: Sequence[Step]) -> bool:
+    """Whether somebody ended the work from outside."""
+    return any(
+        step.exit_code in _SIGNALLED
+        or any(end.exit_code in (-1, -2, -9, -15, *_SIGNALLED) for end in scene.view(step).ends)
+        for step in steps
+    )
 
 
 _PRIORITY = {Origin.LIMIT: 0, Origin.EXCEPTION: 1, Origin.SIGNATURE: 1, Origin.GATE: 2, Origin.TRAINING: 3}
@@ -365,6 +383,26 @@ def _ends_here(scene: Scene, candidate: Candidate) -> bool:
     )
 
 
+_LAST_WORDS = 15
+"""Lines at the end of a bare log among which a good end is told: summaries and notes of exit handlers follow it."""
+_GOOD_END = re.compile(
+    r"\bdone\b|\bfinish(?:ed)?\b|\bcomplete(?:d|ly)?\b|\bsuccess(?:ful(?:ly)?)?\b|\bsucceeded\b|\bexit ?code:? ?0\b|\btrain_runtime\b",
+    re.IGNORECASE,
+)
+_PAST_PLAN = re.compile(
+    r"early[ _-]?stop|stopp(?:ed|ing) early|patience|target (?:\w+ )?reached", re.IGNORECASE
+)
+
+
+def _short_of_its_plan(step: Step) -> bool:
+    """Whether the last count of steps is below the number that was planned, and nothing says that this was meant so."""
+    lines = [line for line in step.lines if not line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.DUMP}]
+    last = next((found for line in reversed(lines) if (found := TOTAL.search(line.text[:400]))), None)
+    if last is None or integer(last["step"]) >= integer(last["total"]) - 1:
+        return False
+    return not any(_PAST_PLAN.search(line.text[:400]) for line in lines[-200:])
+
+
 def _ended(scene: Scene, job: Job, steps: Sequence[Step]) -> State:
     """Nothing failed that the log shows: whether it also shows a good end."""
     if job.conclusion is Conclusion.CANCELLED:
@@ -375,21 +413,8 @@ def _ended(scene: Scene, job: Job, steps: Sequence[Step]) -> State:
         view = scene.view(step)
         if view.sessions and all(session.summary is not None for session in view.sessions):
             return State.PASSED
-        tail = [line.text for line in step.lines[-15:]]
-        if any(
-            word in text.lower()
-            for text in tail
-            for word in (
-                "done",
-                "finished",
-                "complete",
-                "success",
-                "saved",
-                "exit code 0",
-                "exit code: 0",
-                "exitcode 0",
-            )
-        ):
+        tail = [line.text[:400] for line in step.lines if line.text.strip()][-_LAST_WORDS:]
+        if any(_GOOD_END.search(text) for text in tail) and not _short_of_its_plan(step):
             return State.PASSED
     return State.UNKNOWN
 

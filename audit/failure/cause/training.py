@@ -16,6 +16,11 @@ _SERIES = re.compile(
     r"(?P<value>[-+]?(?:\d++(?:\.\d*+)?(?:e[-+]?\d++)?|nan|inf(?:inity)?))\b",
     re.IGNORECASE,
 )
+_ROW = re.compile(
+    r"[|│]\s{0,10}(?P<name>[\w/ .-]{0,40}(?:loss|norm))\s{0,60}[|│]\s{0,30}(?P<value>[-+]?(?:\d[\d.]{0,20}(?:e[-+]?\d{1,4})?|nan|inf))\s{0,30}[|│]",
+    re.IGNORECASE,
+)
+"""A row of the tables by which libraries of reinforcement learning log."""
 _NAN_ITERATIONS = re.compile(r"number of nan iterations:\s{1,8}(?P<count>\d{1,9})")
 _BAD = re.compile(r"[-+]?(?:nan|inf)", re.IGNORECASE)
 _NORM = re.compile(r"norm$", re.IGNORECASE)
@@ -133,9 +138,14 @@ def _stays(name: str, one: _Series, others: Iterable[_Series]) -> bool:
 def _values(line: Line) -> dict[str, bool]:
     """The series of a training line, each with whether its value is no number."""
     text = line.text[:2000]
-    if line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.DUMP, Kind.TEST, Kind.TEST_ID} or not metric_line(text):
+    row = _ROW.match(text)
+    if line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.DUMP, Kind.TEST, Kind.TEST_ID} or not (
+        row or metric_line(text)
+    ):
         return {}
     found = {match["name"].lower(): bool(_BAD.match(match["value"])) for match in _SERIES.finditer(text)}
+    if row is not None:
+        found[row["name"].lower()] = bool(_BAD.match(row["value"]))
     if skipped := _NAN_ITERATIONS.search(text):
         found["nan iterations"] = integer(skipped["count"]) > 0
     return found

@@ -27,7 +27,7 @@ _PREFIX = re.compile(
     r"|\[?(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,6})?)\]?(?: |$)"
     r"|\[rank ?(?P<rank>\d{1,6})\]:? ?"
     r"|\[default(?P<local>\d{1,6})\]:? ?"
-    r"|\[\d{1,6},(?P<mpi>\d{1,6})\]<std(?:out|err|diag)>: ?"
+    r"|\[\d{1,6},(?:mpirank:)?(?P<mpi>\d{1,6})(?:,[\w-]{1,60})?\]<std(?:out|err|diag)>: ?"
     r"|\((?P<actor>[A-Za-z_][\w.:]{0,60}) (?:rank=(?P<arank>\d{1,6}) )?pid=(?P<pid>\d{1,9})(?:, ip=[\w.:]{1,60})?\) ?"
     r"|\[pod/(?P<pod>[\w.-]{1,120})/[\w.-]{1,120}\] "
     r"|(?P<compose>[\w.]{1,60}[-_]\d{1,5}) +\| "
@@ -36,6 +36,8 @@ _PREFIX = re.compile(
     r"(?:[ _#:/-]{0,2}\d{1,6})|server|client)\]:? "
     r"|(?P<host>[a-z][a-z0-9.]{0,60}-\d{1,5}): (?=\S)"
     r"|\[(?P<act>[\w ./()-]{1,80}/[\w ./()-]{1,80})\] +\| "
+    r"|#\d{1,4} \d{1,6}\.\d{1,3} "  # BuildKit: number of the build's step, seconds
+    r"|\((?P<sky>[\w.-]{1,60}), rank=(?P<srank>\d{1,6}), pid=\d{1,9}(?:, ip=[\w.:]{1,60})?\) ?"
     r"|(?P<kernel>\[ {0,8}\d{1,9}\.\d{3,6}\]) "
     r"|(?P<syslog>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,80}) (?:kernel|[\w.()/-]{1,60}(?:\[\d{1,9}\])?): "
 )
@@ -45,8 +47,8 @@ _GLOG = re.compile(r"\[?[EWIF](?P<month>\d\d)(?P<day>\d\d) (?P<clock>\d\d:\d\d:\
 _GH = re.compile(r"(?P<job>[^\t]{1,120})\t(?P<step>[^\t]{1,120})\t\ufeff?(?=\d{4}-\d\d-\d\dT)")
 _MOST_PREFIXES = 8
 _LONGEST_PREFIX = 400
-_RANK_GROUPS = ("rank", "local", "mpi", "arank")
-_WORKER_GROUPS = ("actor", "pod", "compose", "host", "peer")
+_RANK_GROUPS = ("rank", "local", "mpi", "arank", "srank")
+_WORKER_GROUPS = ("actor", "pod", "compose", "host", "peer", "sky")
 # pytest-xdist's label belongs to what its reports say.
 _XDIST = re.compile(r"\[(gw\d{1,4})\] ")
 
