@@ -10,6 +10,7 @@ from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import judge
 from audit.failure.cause.scene import StepView
+from audit.failure.cause.wording import EVENT
 from audit.failure.model import Kind, Line
 from audit.failure.structure.comparison import comparison
 from audit.failure.structure.progress import metric_line
@@ -25,6 +26,7 @@ _RAN_NOTHING = re.compile(
     re.IGNORECASE,
 )
 """A check of checks: it says that there was nothing to be right or wrong."""
+_DIGITS = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?", re.IGNORECASE)
 WEIGHT = {
     Category.CORRECTNESS: 0,
     Category.ML_REGRESSION: 1,
@@ -42,6 +44,8 @@ def find(view: StepView) -> list[Candidate]:
     for line in _tail(view):
         if line.kinds & {Kind.ECHO, Kind.SOURCE} or line.text.startswith(("##[", "[command]", "+ ", "$ ")):
             continue
+        if EVENT.match(line.text[:160]):
+            continue  # `(x12 over 15m)` counts, and compares nothing
         if any(
             low <= line.number <= high and source == line.source for low, high, source in (*inside, *spans)
         ):
@@ -50,7 +54,9 @@ def find(view: StepView) -> list[Candidate]:
             found.append(_nothing(view, line))
             continue
         checked = comparison(line.text, view.step.command)
-        if checked is None or checked.strength < 2 or (metric_line(line.text) and checked.strength < 3):
+        if checked is None or checked.strength < 2:
+            continue
+        if metric_line(line.text) and checked.strength < 3 and _repeated(view, line):
             continue
         judged = judge(
             "",
@@ -84,6 +90,12 @@ def find(view: StepView) -> list[Candidate]:
             candidate.line.number,
         ),
     )
+
+
+def _repeated(view: StepView, line: Line) -> bool:
+    """Whether lines of this form come again and again: progress beside a target, and no gate."""
+    form = _DIGITS.sub("#", line.text)
+    return sum(_DIGITS.sub("#", other.text) == form for other in view.step.lines) > 1
 
 
 def _nothing(view: StepView, line: Line) -> Candidate:

@@ -7,6 +7,7 @@ import msgspec
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import STRUCTURAL, judge, states_a_check
 from audit.failure.cause.scene import StepView, category_of, stream_of
+from audit.failure.cause.wording import EVENT
 from audit.failure.model import Hit, Kind, Line
 from audit.failure.structure.progress import metric_line, worked
 from audit.failure.structure.tracebacks import NAMED
@@ -60,8 +61,6 @@ def find(view: StepView) -> list[Candidate]:
     return _started(view, list(first.values()))
 
 
-_EVENT = re.compile(r"^\S{1,12} {1,20}(?:Warning|Normal) {1,20}[A-Z]\w{2,60} {1,20}[\w.-]{1,60}/")
-"""A row of a cluster's events. Its `Warning` is what the cluster calls a failure."""
 _BEFORE_START = frozenset({"pod_not_scheduled", "kubernetes_volume_failed"})
 _TAKEN_AWAY = frozenset({"pod_evicted", "pod_storage_limit"})
 
@@ -115,7 +114,7 @@ def _eligible(hit: Hit) -> bool:
 
 def warns(line: Line) -> bool:
     """Whether the program itself calls the line a warning, a note, or an attempt among several."""
-    return not _EVENT.match(line.text[:160]) and bool(
+    return not EVENT.match(line.text[:160]) and bool(
         _WARNING.search(line.text[:160]) or _RETRY.search(line.text)
     )
 

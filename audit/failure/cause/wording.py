@@ -73,6 +73,10 @@ OS_CODES = {
 ERRNO = re.compile(r"\[Errno (\d{1,3})\]")
 
 
+EVENT = re.compile(
+    r"^ {0,8}(?:\d\S{0,11} {1,20})?(?:Warning|Normal) {1,20}[A-Z]\w{2,60} {1,20}(?:[\w.-]{1,60}/|(?:\d{1,4}[smhd]){1,3}\b)"
+)
+"""A row of a cluster's events, as `kubectl get events` and `kubectl describe` print it. Its `Warning` is what the cluster calls a failure."""
 CAPITAL = re.compile(r"'[A-Z][A-Z0-9_]{2,}'")
 """A key that is spelt like a variable of the environment."""
 SETTING = re.compile(

@@ -175,8 +175,12 @@ def _steps(source: str, job: str | None, named: str | None, lines: Iterable[Line
         begun = None if named else _begins(line)
         if begun is not None:
             name, teardown = begun
-            current = _Draft(source, job, name, teardown=teardown or bool(_TEARDOWN.search(name)))
-            if text.startswith("##[group]Run "):
+            is_command = text.startswith(
+                "##[group]Run "
+            )  # its words are a script's, not a runner's name for a step
+            ends = _TEARDOWN.match(name) if is_command else _TEARDOWN.search(name)
+            current = _Draft(source, job, name, teardown=teardown or bool(ends))
+            if is_command:
                 current.command = name
             drafts.append(current)
         elif (command := _COMMAND.match(text)) and _shows_commands(current, line):
@@ -242,6 +246,7 @@ def _concludes(current: _Draft, line: Line) -> None:
 
 def _job(name: str | None, steps: list[Step], *, complete: bool) -> Job:
     """The job: what its last words say of the whole, and which step they are said of where the step itself does not say."""
+    steps = _failed_after_all(steps)
     conclusion, end, code = _last_word(steps)
     github = any(_GHA.match(line.text) for step in steps[:3] for line in step.lines[:200])
     failed = [step for step in steps if step.conclusion is Conclusion.FAILURE and not step.teardown]
@@ -264,6 +269,16 @@ def _job(name: str | None, steps: list[Step], *, complete: bool) -> Job:
     elif conclusion is Conclusion.FAILURE:
         steps = _earlier_went_well(steps)
     return Job(name, tuple(steps), conclusion, complete, code, end)
+
+
+def _failed_after_all(steps: list[Step]) -> list[Step]:
+    """Where nothing failed but what comes after the work, that is what the job failed by."""
+    if any(step.conclusion is Conclusion.FAILURE and not step.teardown for step in steps):
+        return steps
+    return [
+        msgspec.structs.replace(step, teardown=False) if step.conclusion is Conclusion.FAILURE else step
+        for step in steps
+    ]
 
 
 def _last_word(steps: list[Step]) -> tuple[Conclusion, Line | None, int | None]:
