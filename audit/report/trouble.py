@@ -11,7 +11,7 @@ _LONGEST = 2_000
 
 
 class AuditTrouble(msgspec.Struct, frozen=True):
-    """`message`: one sentence saying what happened; `advice`: one saying what to do. `fails`: whether the job fails for it."""
+    """`message`: one sentence saying what happened, or a line for each mistake in a document; `advice`: one saying what to do. `fails`: whether the job fails for it."""
 
     message: str
     advice: str = ""
@@ -29,7 +29,7 @@ def render(trouble: AuditTrouble, *, commit: str = "", run_url: str = "") -> str
         _TEMPLATE,
         {
             "headline": trouble.headline,
-            "message": cut(trouble.message, _LONGEST),
+            "messages": cut(trouble.message, _LONGEST).splitlines(),
             "advice": cut(trouble.advice, _LONGEST),
             "commit": commit[:12],
             "run_url": run_url,
