@@ -81,13 +81,13 @@ def test_a_pull_request_gets_its_answer_everywhere(world):
         "findings-total": str(sum(one["status"] == "fail" for one in report_of(done)["findings"])),
         "findings-new": "1",
         "highest-severity": "INFO",
-        "drift": "",
+        "drift": "NONE",
         "verdict": "",
         "decision": "",
         "report-json": "ml-audit-report/report.json",
         "report-html": "ml-audit-report/report.html",
         "lock-file": "",
-        "diff-file": "",
+        "diff-file": "ml-audit-report/diff.json",
         "sarif-file": "ml-audit-report/report.sarif",
     }
     assert sorted(path.name for path in (done.workspace / "ml-audit-report").iterdir()) == [
@@ -208,6 +208,8 @@ def test_the_checkout_stays_as_it_was(world):
         "report.json",
         "report.html",
         "report.sarif",
+        "diff.json",
+        "diff.md",
     }
     assert all(after[path] == content for path, content in before.items())
 

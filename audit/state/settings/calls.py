@@ -43,6 +43,11 @@ class _Class(msgspec.Struct, frozen=True):
 
 
 _CLASSES = (
+    _Class(
+        re.compile(r"load_dataset(?:_builder)?|load_from_disk|get_dataset_\w+|DatasetBuilder"),
+        "",
+        {"revision": "datasets.train.revision", "name": "datasets.train.subset", "path": "datasets.train.id", "data_files": "datasets.train.id"},
+    ),
     _Class(re.compile(r"(?:\w*LoraConfig|LoHaConfig|AdaLoraConfig|IA3Config|PrefixTuningConfig|PromptTuningConfig)"), "training.params.lora", {"bias": "training.params.lora", "task_type": "training.params.lora"}),
     _Class(re.compile(r"(?:BitsAndBytesConfig|GPTQConfig|AwqConfig|QuantoConfig|HqqConfig|TorchAoConfig)"), "models.primary.quantization"),
     _Class(
@@ -132,6 +137,8 @@ def _keywords(call: Call, last: str, scope: str, shown: str) -> Iterator[Found]:
         if name == "**":
             continue
         kind = (family.own.get(name) if family else None) or concept(name)
+        if name == "revision" and _TOKENIZER.fullmatch(call.name.rpartition(".")[0].rpartition(".")[2]):
+            kind = "models.primary.tokenizer_revision"
         if kind is None and family and family.concept:
             kind = family.concept if family.concept.count(".") > 1 else f"{family.concept}.{plain(name)}"
         if kind is None or kind == "recording":

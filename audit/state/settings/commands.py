@@ -73,6 +73,7 @@ def command_settings(command: Command) -> Iterator[Found]:
                 command.line,
                 f"environment variable {name} of {scope}",
             )
+    yield from _launcher(command, scope)
     for name, values, line in _flags(command.flags):
         if (found := _flag(name, values, line, scope)) is not None:
             yield found
@@ -81,6 +82,26 @@ def command_settings(command: Command) -> Iterator[Found]:
         if match and "$" not in match[2] and "://" not in word:
             known = concept(match[1]) or "custom." + plain(match[1]).rpartition(".")[2]
             yield Found(known, scope, match[1], match[2], command.line, f"{match[1]}= of {scope}")
+
+
+_LAUNCHED = re.compile(
+    r"--(nproc[_-]per[_-]node|nnodes|num[_-]processes|num[_-]machines|num[_-]gpus|num[_-]nodes|mixed[_-]precision|config[_-]file|ntasks|gpus)(?:=|[ ]+)([^\s$-]\S{0,200})"
+)
+
+
+def _launcher(command: Command, scope: str) -> Iterator[Found]:
+    """Flags of what starts the program, which stand in front of it and are not the program's own."""
+    if not command.launchers or not command.target:
+        return
+    head = command.text.partition(command.target)[0]
+    own = {plain(flag.name) for flag in command.flags}
+    for name, value in dict(_LAUNCHED.findall(head)).items():
+        word = plain(name)
+        if word not in own:
+            known = concept(name) or "execution.launcher." + word
+            yield Found(
+                known, scope, f"--{name}", value, command.line, f"--{name} of {command.launchers[-1]}"
+            )
 
 
 def _flags(flags: Sequence[Flag]) -> Iterator[tuple[str, list[str], int]]:
