@@ -52,6 +52,20 @@ def _captured(candidate: Candidate) -> list[Fact]:
         found.append(
             Fact("limit", compared.limit, "", "as the line states it", (FactInput("line", None, place),))
         )
+        found.append(
+            Fact(
+                "actual_minus_limit",
+                compared.actual - compared.limit,
+                "",
+                "actual - limit",
+                (FactInput("line", None, place),),
+            )
+        )
+        if compared.actual < compared.limit:
+            missed = compared.limit - compared.actual
+            found.append(
+                Fact("below_limit_by", missed, "", "limit - actual", (FactInput("line", None, place),))
+            )
         if compared.limit:
             found.append(
                 Fact(

@@ -105,7 +105,7 @@ def arms(runs: Sequence[History], text: str = "") -> Arms | None:
         return None
     groups: dict[str, dict[str, tuple[History, dict[str, str]]]] = {}
     for run, keys in zip(runs, told, strict=True):
-        own = {key: value for key, value in keys.items() if key != varied}
+        own = {key: value for key, value in keys.items() if key not in (varied, "file", "name")}
         label = ", ".join(f"{key} {value}" for key, value in own.items())
         groups.setdefault(keys.get(varied, ""), {}).setdefault(label, (run, own))
     base = [name for name in groups if part(name) == "baseline"]
@@ -122,7 +122,8 @@ def _keys(run: History) -> dict[str, str]:
     found = _LABELS.search(run.label)
     if found is not None:
         pairs = (item.partition("=") for item in found["labels"].split(", "))
-        return {plain(key): value.strip() for key, _, value in pairs}
+        told = {plain(key): value.strip() for key, _, value in pairs}
+        return {"file": plain(run.label[: found.start()]), **told}
     number = _SEED.search(run.label)
     if number is None:
         return {"name": plain(run.label)}
@@ -135,6 +136,13 @@ def _telling(told: Sequence[dict[str, str]]) -> str | None:
     varied = [
         key for key in keys if key not in REPETITIONS | _CROSSED and len({one.get(key) for one in told}) > 1
     ]
+    if len(varied) > 1 and "file" in varied:  # a file for each variant says the same once more
+        parted = [tuple(one.get("file") == told[0].get("file") for one in told)]
+        varied = [
+            key
+            for key in varied
+            if key == "file" or tuple(one.get(key) == told[0].get(key) for one in told) not in parted
+        ]
     return varied[0] if len(varied) == 1 else None
 
 

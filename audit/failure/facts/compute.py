@@ -26,6 +26,7 @@ from audit.failure.facts import (
     outcomes,
     performance,
     results,
+    samples,
 )
 from audit.failure.facts.histories import History, compared, histories, logged_histories, replicates
 from audit.failure.facts.make import fact, named, of_series
@@ -124,7 +125,12 @@ def compute(
             distributed.stragglers(logged),
         ),
         "health": _health(runs, repo, reading),
-        "comparison": chain(_comparison(runs), _of_variants(runs, telemetry)),
+        "comparison": chain(
+            _comparison(runs),
+            _of_variants(runs, telemetry),
+            samples.shares(runs, telemetry, told),
+            samples.earlier(telemetry, told),
+        ),
         "runs": _repeated(runs, known, logged),
         "mlperf": mlperf.compliance(_events(telemetry, logged)),
         "ends": _ends(runs),
@@ -196,6 +202,7 @@ def _health(runs: Sequence[History], repo: Snapshot | None, reading: Reading | N
     for run in _shown(runs) or _first_of_ranks(runs):
         yield from health.counted(run)
         yield from health.dead(run)
+        yield from health.gradients(run)
         yield from health.broken(run)
         yield from health.unsteady(run)
 
@@ -203,6 +210,7 @@ def _health(runs: Sequence[History], repo: Snapshot | None, reading: Reading | N
 def _comparison(runs: Sequence[History]) -> Iterator[Fact]:
     pair = compared(runs)
     if pair is not None:
+        yield from samples.repeats(*pair)
         yield from comparison.compare(*pair)
 
 

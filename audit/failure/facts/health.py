@@ -11,6 +11,7 @@ from audit.failure.facts.formulas import diverged_from, spikes
 from audit.failure.facts.histories import History, last_finite
 from audit.failure.facts.make import fact, named, of_point, of_series
 from audit.failure.facts.metrics import Meaning
+from audit.failure.facts.samples import yes_and_no
 from audit.telemetry.model import Point, Series
 
 _LOSSES = (Meaning.LOSS, Meaning.VALIDATION_LOSS)
@@ -136,6 +137,52 @@ def dead(history: History) -> Iterator[Fact]:
         f'first step from which "{loss.name}" is exactly 0',
         [of_point(loss, points[zeros])],
     )
+    before = [point for point in points[:zeros] if math.isfinite(point.value)]
+    if before:
+        lowest = min(before, key=lambda point: point.value)
+        yield fact(
+            named("last_loss_before_zero", history),
+            before[-1].value,
+            f'"{loss.name}" at the step before',
+            [of_point(loss, before[-1])],
+        )
+        yield fact(
+            named("lowest_loss_before_zero", history),
+            lowest.value,
+            f'smallest "{loss.name}" before',
+            [of_point(loss, lowest)],
+        )
+        yield fact(
+            named("step_of_lowest_loss_before_zero", history),
+            lowest.step,
+            f"{loss.axis} of that",
+            [of_point(loss, lowest)],
+        )
+
+
+def gradients(history: History) -> Iterator[Fact]:
+    """Where the gradient norm stopped being finite while the loss that is logged stayed so, and the largest before."""
+    for norm in history.of(Meaning.GRADIENT_NORM)[:1]:
+        points = norm.settled()
+        onset = next((point for point in points if not math.isfinite(point.value)), None)
+        if onset is None:
+            continue
+        before = [point for point in points if point.step < onset.step]
+        bad = sum(not math.isfinite(point.value) for point in points)
+        formula = f'smallest step of "{norm.name}" whose value is not finite'
+        yield fact(
+            named("first_nonfinite_grad_norm_step", history), onset.step, formula, [of_point(norm, onset)]
+        )
+        yield fact(
+            named("nonfinite_grad_norms", history),
+            bad,
+            f'values of "{norm.name}" that are not finite',
+            [of_series(norm)],
+        )
+        if before:
+            peak = max(before, key=lambda point: point.value)
+            formula = f'largest finite "{norm.name}" before that step'
+            yield fact(named("peak_finite_grad_norm", history), peak.value, formula, [of_point(norm, peak)])
 
 
 def broken(history: History) -> Iterator[Fact]:
@@ -218,7 +265,7 @@ def finals(history: History) -> Iterator[Fact]:
     """The last finite value of each loss and quality, and the best where it is another."""
     for series in (s for kind in _FINALS for s in history.of(kind)[:3]):
         last = last_finite(series)
-        if last is None:
+        if last is None or yes_and_no(series):
             continue
         yield fact(
             named("final", history, series.name),
@@ -233,7 +280,7 @@ def bests(history: History) -> Iterator[Fact]:
     for kind in (Meaning.VALIDATION_LOSS, Meaning.QUALITY, Meaning.ERROR):
         for series in history.of(kind)[:2]:
             finite = [point for point in series.settled() if math.isfinite(point.value)]
-            if len(finite) < 2:
+            if len(finite) < 2 or yes_and_no(series):
                 continue
             best = (max if kind is Meaning.QUALITY else min)(finite, key=lambda p: p.value)
             word = "largest" if kind is Meaning.QUALITY else "smallest"

@@ -136,7 +136,7 @@ def _without_split(series: Series, telemetry: Telemetry) -> tuple[str, str]:
     return parent or "run", "" if last.lower().startswith("train") else last
 
 
-_RECORD = re.compile(
+RECORD = re.compile(
     r"\b(?:history|histories|nightly|nightlies|trend|past|previous|earlier|last runs|past runs|baseline runs)\b"
 )
 
@@ -147,7 +147,7 @@ def is_record_of_runs(series: Series) -> bool:
     return (
         series.axis == "row"
         and len(series) > 1
-        and bool(_RECORD.search(stem) or _RECORD.search(plain(series.run)))
+        and bool(RECORD.search(stem) or RECORD.search(plain(series.run)))
     )
 
 

@@ -8,6 +8,7 @@ import re
 
 import msgspec
 
+from audit.failure.digits import integer
 from audit.failure.structure.subjects import Subject, higher_is_better, subject_of
 from audit.failure.structure.verdict_rows import NUMBER as _N
 from audit.failure.structure.verdict_rows import UNIT as _UNIT
@@ -43,7 +44,9 @@ _LIMITS = (
 )
 _RELATION = re.compile(r"<=|>=|!=|==|=/=|[<>≤≥≠]")
 _LEFT = re.compile(rf"(?P<a>{_N}){_UNIT} ?$")
-_RIGHT = re.compile(rf" ?(?:(?:{_LIMITS})\.?(?: of)?[ =:]{{1,3}}){{0,3}}(?P<b>{_N})")
+_RIGHT = re.compile(rf" ?\(?(?:(?:{_LIMITS})\.?(?: of)?[ =:]{{1,3}}){{0,3}}(?P<b>{_N})")
+_TERM = re.compile(rf" (?P<sign>[-+*/]) (?P<n>{_N})(?! ?%)")
+_MOST_TERMS = 3
 _WORD = re.compile(
     r"\b(?P<op>below|under|less than|lower than|smaller than|worse than|fell short of|short of|above|over|exceed(?:s|ed|ing)?|greater than|"
     r"more than|higher than|larger than|slower than|no(?:t|t any)? better than|beyond|outside(?: of)?|not within|not in|misses|missed)\b",
@@ -100,6 +103,13 @@ _ERROR_WORDS = re.compile(
 )
 
 
+_PLACES = re.compile(rf"(?P<a>{_N}) != (?P<b>{_N}) within (?:(?P<places>\d{{1,2}}) places|(?P<t>{_N}) delta)")
+_APPROX = re.compile(rf"assert (?P<a>{_N}) == (?P<b>{_N}) ± (?P<t>{_N})")
+_EQUAL = re.compile(rf"(?:assert |^|: )(?P<a>{_N}) (?:==|!=) (?P<b>{_N})$")
+_LONG = 6
+"""Digits of a decimal that was computed and not chosen."""
+
+
 def comparison(text: str, context: str = "") -> Comparison | None:
     """The failed check that a line states, None where it states none. `context`: the test's id or the step's command."""
     text = text[:_LONGEST]
@@ -109,6 +119,9 @@ def comparison(text: str, context: str = "") -> Comparison | None:
         return None
     if _AGREE.search(text):
         return Comparison(Subject.NUMERICS, 2, word="not close")
+    if (close := _closeness(text)) is not None:
+        subject = subject_of(text, context)
+        return close if subject is Subject.UNKNOWN else msgspec.structs.replace(close, subject=subject)
     found = _by_row(text, marked=marked) if bad_verdict(text) else None
     found = found or _by_operator(text, limited=marked) or _by_word(text, limited=marked)
     found = found or _by_row(text, marked=marked)
@@ -132,6 +145,28 @@ def comparison(text: str, context: str = "") -> Comparison | None:
     )
 
 
+def _closeness(text: str) -> Comparison | None:
+    """Two numbers that had to agree, as unittest, pytest's `approx` and a plain equality of long decimals print them: the relative error
+    and what was allowed.
+    """
+    found = _PLACES.search(text) or _APPROX.search(text) or _EQUAL.search(text)
+    if found is None:
+        return None
+    a, b = _value(found["a"]), _value(found["b"])
+    if a is None or not b or (found.re is _EQUAL and min(_digits(found["a"]), _digits(found["b"])) < _LONG):
+        return None
+    groups = found.groupdict()
+    places, allowed = groups.get("places"), _value(groups.get("t") or "0")
+    limit = 0.5 * 10.0 ** -integer(places) if places else allowed or 0.0
+    return Comparison(
+        Subject.NUMERICS, 3, abs(a - b) / abs(b), limit / abs(b), "==", relative=True, word="not close"
+    )
+
+
+def _digits(text: str) -> int:
+    return len(text.partition("e")[0].replace(".", "").lstrip("-+0")) if "." in text else 0
+
+
 def _by_operator(text: str, *, limited: bool) -> Comparison | None:
     """`A op B` with numbers on both sides. An operator states what was required (asserted code) or what was found; both name the check."""
     limited = limited or bool(_LIMIT_WORD.search(text))
@@ -142,9 +177,22 @@ def _by_operator(text: str, *, limited: bool) -> Comparison | None:
             continue
         at_an_end = relation.start() < 24 or relation.end() + right.end() >= len(text) - 12
         if limited or at_an_end:
-            a, b = _value(left["a"]), _value(right["b"])
+            a, b = _value(left["a"]), _reckoned(text, relation.end() + right.end(), _value(right["b"]))
             return Comparison(Subject.UNKNOWN, 3, a, b, relation[0], _is_error(text, a, b), relation[0])
     return None
+
+
+def _reckoned(text: str, at: int, value: float | None) -> float | None:
+    """A limit that is written with its allowance: `0.775 - 0.03`, `31.2 * 0.9`."""
+    for _ in range(_MOST_TERMS):
+        term = _TERM.match(text, at)
+        other = _value(term["n"]) if term is not None else None
+        if term is None or other is None or value is None or (term["sign"] == "/" and not other):
+            break
+        by = {"-": -other, "+": other, "*": value * (other - 1), "/": value / (other or 1) - value}
+        value += by[term["sign"]]
+        at = term.end()
+    return value
 
 
 def _by_word(text: str, *, limited: bool) -> Comparison | None:
