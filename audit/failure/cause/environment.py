@@ -47,12 +47,32 @@ def root_before(scene: Scene, job: Job, found: Candidate) -> Candidate | None:
             candidate
             for candidate in (*signatures(view), *exceptions.find(view))
             if _is_environment(candidate, found, fetching=not named)
-            and candidate.outcome is not Outcome.RECOVERED
-            and (same or not view.succeeded_after(candidate.line))
+            and (
+                _left_a_stump(candidate, found)
+                or (
+                    candidate.outcome is not Outcome.RECOVERED
+                    and (same or not view.succeeded_after(candidate.line))
+                )
+            )
         ]
         if earlier:
             return min(earlier, key=lambda candidate: candidate.line.number)
     return None
+
+
+_BROKEN = frozenset(
+    "EOFError UnpicklingError BadZipFile JSONDecodeError SafetensorError HeaderTooLarge ReadError ArrowInvalid UnidentifiedImageError".split()
+)
+_BROKEN_SIGNATURES = frozenset("file_unreadable json_invalid parquet_damaged compressed_file_damaged".split())
+_WRITES = frozenset(
+    "disk_full disk_quota file_system_io_error checkpoint_write_failed read_only_file_system runner_disk_full".split()
+)
+
+
+def _left_a_stump(candidate: Candidate, found: Candidate) -> bool:
+    """Whether a file that cannot be read was written when that failed: the writer may have gone on."""
+    broken = found.kind.rpartition(".")[2] in _BROKEN or found.signature in _BROKEN_SIGNATURES
+    return broken and candidate.signature in _WRITES
 
 
 def _until(scene: Scene, job: Job, found: Candidate) -> Iterator[StepView]:

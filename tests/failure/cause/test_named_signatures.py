@@ -7,7 +7,7 @@ import yaml
 
 import audit.failure
 from audit.failure import decide
-from audit.failure.cause import classify, environment, signatures
+from audit.failure.cause import classify, devices, environment, signatures, training
 
 CATALOGUE = [
     yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -40,6 +40,13 @@ OWN = {
         decide._TESTS_MISSING,
         decide._ARGUABLE,
         environment._SYMPTOM_SIGNATURES,
+        environment._BROKEN_SIGNATURES,
+        environment._WRITES,
+        devices._LOST,
+        training._STOPPED,
+        signatures._NOTICES,
+        signatures._BEFORE_START,
+        signatures._TAKEN_AWAY,
         classify.STRUCTURAL,
     ],
 )
