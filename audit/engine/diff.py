@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import msgspec
 
 from audit.documents.drift import Drift, Side
+from audit.documents.errors import DocumentError
 from audit.documents.state import State
 from audit.engine.options import Effects
+from audit.engine.sides import LOCK, MANIFEST, Told, alike, document, in_snapshot
 from audit.facts.cache import FactCache, default_folder
 from audit.source.open import open_snapshot
 from audit.source.snapshot import Entry, EntryKind, Snapshot
@@ -24,12 +26,63 @@ class DiffOptions(msgspec.Struct, frozen=True):
 
 def diff(options: DiffOptions, effects: Effects) -> Drift:
     """The drift from `a` to `b`. Raises SourceError, NetworkError and DocumentError where a side cannot be read."""
+    first, second = document(options.a), document(options.b)
+    if first is not None and second is not None:
+        return _of_states(first, second, options)
     kept = FactCache(default_folder(effects.environ)) if options.use_cache else None
     try:
-        return _of_snapshots(options, effects, kept)
+        if first is None and second is None:
+            return _of_snapshots(options, effects, kept)
+        beside = first or second
+        assert beside is not None  # noqa: S101 (one of them is one)
+        effects.step(f"Reading {options.b if first else options.a}")
+        named = options.b if first else options.a
+        with open_snapshot(named, environ=effects.environ, progress=effects.step) as snapshot:
+            other = _beside(beside, named, snapshot, options, effects, kept)
+        return _of_states(first or other, second or other, options)
     finally:
         if kept is not None:
             kept.close()
+
+
+def _of_states(a: Told, b: Told, options: DiffOptions) -> Drift:
+    from audit.safety.redact import redacted
+    from audit.state.drift import drift
+
+    before, after, notes = alike(a, b)
+    return redacted(drift(before, after, before=a.side, after=b.side, profiles=options.profiles, notes=notes))
+
+
+def _beside(
+    document: Told,
+    name: str,
+    snapshot: Snapshot,
+    options: DiffOptions,
+    effects: Effects,
+    kept: FactCache | None,
+) -> Told:
+    """What a snapshot says beside a lock or manifest: its own document of that kind, else what its code shows of the experiment."""
+    commit = snapshot.git.commit if snapshot.git else None
+    own = in_snapshot(snapshot, document.side.kind)
+    if own is not None:
+        return Told(own, Side(name, document.side.kind, commit))
+    from audit.facts.collect import collect, default_jobs
+    from audit.signals.compute import compute_signals
+    from audit.signals.repository import Repository
+    from audit.signals.training_path import TrainingPath
+    from audit.state.observed import experiments
+
+    collection = collect(
+        snapshot,
+        jobs=options.jobs or default_jobs(),
+        cache=kept,
+        now=int(effects.clock()),
+        progress=effects.files,
+    )
+    repository = Repository(snapshot, collection)
+    path = TrainingPath(repository)
+    found = experiments(repository, path, compute_signals(repository, path))
+    return Told(found[0].state if found else State({}), Side(name, "code", commit))
 
 
 def _of_snapshots(options: DiffOptions, effects: Effects, kept: FactCache | None) -> Drift:
@@ -74,6 +127,9 @@ def drift_of(
     unread = (first.unread | second.unread) & stating
     a, b = first.without(unread), second.without(unread)
     notes = [f"{path} was not compared: it could not be read whole." for path in sorted(unread)[:_MOST_NOTES]]
+    for kind in (MANIFEST, LOCK):
+        a, b, said = _with_documents(a, b, before, after, kind)
+        notes += said
     if len(unread) > _MOST_NOTES:
         notes.append(f"{len(unread) - _MOST_NOTES} more files were not compared.")
     sides = [_side(name, snapshot) for name, snapshot in zip(names, (before, after), strict=True)]
@@ -82,6 +138,19 @@ def drift_of(
 
 
 _MOST_NOTES = 10
+
+
+def _with_documents(
+    a: State, b: State, before: Snapshot, after: Snapshot, kind: str
+) -> tuple[State, State, list[str]]:
+    """The states with what manifests or locks say, where both sides have one and they differ; a lock's word takes the place of a manifest's."""
+    try:
+        first, second = in_snapshot(before, kind), in_snapshot(after, kind)
+    except DocumentError as error:
+        return a, b, [f"The {kind} was not compared: {error.message}"]
+    if first is None or second is None or first == second:
+        return a, b, []
+    return State(a.leaves | first.leaves), State(b.leaves | second.leaves), []
 
 
 class _Side(msgspec.Struct, frozen=True):

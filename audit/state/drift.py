@@ -9,7 +9,7 @@ import audit as package
 from audit.documents.drift import SCHEMA_VERSION, Change, ChangeKind, Drift, DriftSeverity, Side
 from audit.documents.place import Place
 from audit.documents.report import Tool
-from audit.documents.state import Confidence, Leaf, State
+from audit.documents.state import Confidence, Leaf, Source, State
 from audit.state.matching import Item, Pair, match
 from audit.state.settings.key import Name, parsed
 from audit.state.severity import OFF, entry_for, judged, table
@@ -33,6 +33,7 @@ def drift(
     a: State, b: State, *, before: Side, after: Side, profiles: Sequence[str] = (), notes: Sequence[str] = ()
 ) -> Drift:
     """The changes from `a` to `b`, the weightiest first. `profiles`: kinds of experiment that raise severities."""
+    a, b, left_out = _known(a, b)
     matched = match(a, b)
     changes = [
         *(_changed(pair, profiles) for pair in matched.changed),
@@ -54,8 +55,27 @@ def drift(
         },
         changes=ordered,
         same=matched.same,
-        notes=tuple(notes),
+        notes=(*notes, *left_out),
     )
+
+
+def _known(a: State, b: State) -> tuple[State, State, tuple[str, ...]]:
+    """The states without what a lock could not resolve on one side: that nobody could be asked is no change."""
+    unresolved = {
+        path
+        for state in (a, b)
+        for path, leaf in state.leaves.items()
+        if leaf.source is Source.LOCK and leaf.confidence is Confidence.UNRESOLVED
+    }
+    if not unresolved:
+        return a, b, ()
+    first, second = (
+        State({path: leaf for path, leaf in state.leaves.items() if path not in unresolved})
+        for state in (a, b)
+    )
+    count = len(unresolved)
+    note = f"{count} setting{'s' if count > 1 else ''} that a lock could not resolve {'were' if count > 1 else 'was'} not compared."
+    return first, second, (note,)
 
 
 def why_of(change: Change) -> str:

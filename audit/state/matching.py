@@ -106,8 +106,10 @@ class _Matching:
         self._to_and_from_options()
         self._moved_and_changed()
         self._renamed()
-        order = lambda items: tuple(items[path] for path in sorted(items))  # noqa: E731
-        return Matched(self.same, tuple(self.changed), order(self.removed), order(self.added))
+        removed, added = (
+            tuple(items[path] for path in sorted(items)) for items in (self.removed, self.added)
+        )
+        return Matched(self.same, tuple(self.changed), removed, added)
 
     # Passes --------------------------------------------------------------------------------------------------
 
@@ -223,10 +225,11 @@ class _Matching:
         """Removed and added settings with equal keys that fit each other; `alone`: only where each is the only one with its key."""
         news: dict[Hashable, list[Item]] = defaultdict(list)
         olds: dict[Hashable, list[Item]] = defaultdict(list)
-        for item in self.added.values():
-            news[key(item)].append(item)
-        for item in self.removed.values():
-            olds[key(item)].append(item)
+        # Only code moves: the path of a manifest or lock is the setting itself.
+        for side, items in ((news, self.added), (olds, self.removed)):
+            for item in items.values():
+                if item.name.file:
+                    side[key(item)].append(item)
         found: list[tuple[Item, Item]] = []
         for name, group in olds.items():
             rest = news.get(name, [])

@@ -35,9 +35,19 @@ _TOOL = re.compile(
 )
 
 
+# Documents of this program: what they say is a state of its own.
+_OWN = frozenset({"ml-audit.yaml", "ml-audit.lock", "reprollm.yaml", "reprollm.lock"})
+
+
 def counts(path: str) -> bool:
     """Whether a file's settings are the experiment's: tests, documents, copies of others' code and tooling say nothing about it."""
-    return not (is_test_path(path) or is_docs_path(path) or is_vendored_path(path) or _TOOL.search(path))
+    return not (
+        path in _OWN
+        or is_test_path(path)
+        or is_docs_path(path)
+        or is_vendored_path(path)
+        or _TOOL.search(path)
+    )
 
 
 def settings_of(
