@@ -135,7 +135,12 @@ def _lines(
             elif fitting(path, None):
                 lines[path] = open_line(candidates)
     for path in _required(profiles):
-        if path not in lines and not any(other.startswith(path + ".") for other in lines):
+        beside = path.replace(".id", ".path").replace(".revision", ".path")
+        if (
+            path not in lines
+            and beside not in lines
+            and not any(other.startswith(path + ".") for other in lines)
+        ):
             given = answer(path, ()) if answer is not None else None
             ask = given is None or not fitting(path, given)
             lines[path] = (

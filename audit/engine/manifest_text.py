@@ -167,6 +167,8 @@ def _origin(place: Place | None, detail: str) -> str:
     if detail.startswith("library default"):
         return f"{detail}: nothing in the code sets it"
     where = f"from {_place(place)}" if place else ""
+    if place is not None:
+        detail = detail.replace(f" in {place.path}", "")
     return f"{where} ({detail})" if detail else where
 
 

@@ -513,9 +513,8 @@ class Walk:
         aliases = self.aliases
         words: dict[str, str] = {}
         for word in node.keywords[:60]:
-            words[word.arg or "**"] = render(
-                word.value, aliases, 300 if type(word.value) is ast.Dict else 120
-            )
+            limit = 300 if type(word.value) is ast.Dict else 600 if word.arg == "choices" else 120
+            words[word.arg or "**"] = render(word.value, aliases, limit)
         args = tuple(render(arg, aliases, 400 if type(arg) is ast.Dict else 120) for arg in node.args[:8])
         return Call(
             name,

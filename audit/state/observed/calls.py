@@ -155,7 +155,8 @@ def _of_call(scene: Scene, resolver: Resolver, known: KnownCall, file: str, call
     if known.defaults and not open_ended:
         defaults = vocabulary().defaults[known.defaults]
         for setting, default in defaults.values.items():
-            if setting not in told:
+            # What a run that trains draws now and then is not worth what nobody sets.
+            if setting not in told and not (scene.trains and setting.startswith("generation.")):
                 yield Group(
                     setting, (Said(default, where, f"library default of {defaults.of}", Rank.LIBRARY),)
                 )
@@ -189,6 +190,8 @@ def by_names(scene: Scene, resolver: Resolver) -> Iterator[Group]:
                     for each in said
                     if isinstance(each.value, str) and each.value.lower() in accepted[setting]
                 )
+            if setting.startswith("training.") and _ASIDE.search(key):
+                continue
             role = role_of_name(key.replace(".", "_"))
             if setting.startswith("models.primary.") and role not in ("", "primary"):
                 setting = setting.replace(".primary.", f".{role}.")  # noqa: PLW2901
@@ -211,6 +214,13 @@ def by_names(scene: Scene, resolver: Resolver) -> Iterator[Group]:
         if said and said[0].known and said[0].value is True and setting.startswith(wanted):
             rows_ = tuple(msgspec.structs.replace(each, value=value) for each in said if each.value is True)
             yield Group(setting, rows_, by_name=True)
+
+
+_ASIDE = re.compile(
+    r"(?:^|[._])(?:eval|val|valid|test|evaluation|validation|inference|sampling|ema|discriminator|logger|callbacks?|hydra|export|profiler)\w*\."
+    r"|(?:^|[._])(?:dataset|datasets|data|dataset_mixture|dataset_mixer)\.(?:\w+\.)*\w*seed$"
+)
+"""Keys of tables that are about something else than training."""
 
 
 def _wanted(scene: Scene) -> tuple[str, ...]:

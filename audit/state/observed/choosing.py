@@ -90,8 +90,8 @@ def _decided(groups: list[Group]) -> tuple[Group | None, list[Said]]:
     named = [g for g in groups if g.by_name]
     called = [g for g in groups if not g.by_name and (g.opaque or g.said[0].rank > Rank.LIBRARY)]
     library = [g for g in groups if not g.by_name and g.said and g.said[0].rank == Rank.LIBRARY]
-    opaque = any(g.opaque for g in called)
-    spoken = [g for g in called if g.said and not _unset(g)]
+    opaque = any(g.opaque or (g.said and not _top(g).known) for g in called)
+    spoken = [g for g in called if g.said and not _unset(g) and _top(g).known]
     option = next((g for g in named if g.said and not _unset(g)), None)
     if option is not None:
         connected = any(_top(g).place == _top(option).place for g in spoken)
@@ -106,7 +106,7 @@ def _decided(groups: list[Group]) -> tuple[Group | None, list[Said]]:
             return spoken[0], []  # on some branch only, but nowhere otherwise
         return None, _possible([*spoken, *([option] if option else [])])
     if opaque:
-        return None, []
+        return None, _possible(called)
     unset = [g for g in (*named, *called) if g.said and not _top(g).known]
     if unset:
         return None, _possible(unset)

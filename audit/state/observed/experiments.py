@@ -17,6 +17,7 @@ from audit.state.observed.features import directory, of_command, of_kind, prompt
 from audit.state.observed.identities import identities
 from audit.state.observed.kinds import Detected, detected_in, profiles_of
 from audit.state.observed.launches import Launch, add_command, add_config, launch_of
+from audit.state.observed.lora import settled
 from audit.state.observed.model import Experiment, Rank
 from audit.state.observed.naming import distinct, name_of
 from audit.state.observed.options import constant_option
@@ -166,9 +167,9 @@ def _order(repository: Repository, scene: Scene, launch: Launch, first: dict[str
     trains = entry in scene.path.training and not (scene.is_llm and scene.loop_kinds == {"sklearn"})
     words = (entry.path, launch.origin, *launch.files)
     return (
-        0 if trains else 1,
+        # What a document starts comes before what nobody mentions, training before the rest.
+        2 * (not entry.documented) + (not trains),
         1 if launch.is_template or launch.lacks_file else 0,
-        0 if entry.documented else 1,
         1 if _PREPARES.search(entry.path) else 0,
         1 if any(map(_TOY.search, words)) else 0,
         1 if trains and any(map(_EVALUATES.search, words)) else 0,
@@ -184,12 +185,12 @@ def _observed(scene: Scene, launch: Launch, detected: Detected) -> Experiment | 
     groups = [
         *by_calls(scene, resolver),
         *by_names(scene, resolver),
-        *identities(scene, resolver, directory(scene, launch)),
+        *identities(scene, resolver, directory(scene, launch), {*launch.files, *scene.base_files}),
         *of_kind(scene),
         *prompts(scene, resolver),
         *of_command(scene, launch),
     ]
-    chosen = choose(groups)
+    chosen = choose(settled(groups, scene, resolver, launch))
     if not any(
         name.startswith(("models.", "datasets.", "training.", "generation."))
         for name in (*chosen.state.leaves, *chosen.candidates)

@@ -32,6 +32,8 @@ _BACKENDS = (
 _PROCESSES = re.compile(r"--(?:nproc_per_node|nproc-per-node|num_processes|num_gpus)[= ](\d{1,4})\b")
 _NODES = re.compile(r"--(?:nnodes|num_machines|num_nodes)[= ](\d{1,4})\b")
 _MOST_PROMPTS = 8
+_LONGEST = 1_990
+"""Facts cut a command at 2,000 characters: what is as long is perhaps not whole."""
 _PROMPT = re.compile(r"(?i)prompt|(?:^|_)instruction|system_message")
 _NO_PROMPT = re.compile(
     r"(?i)name|path|file|dir|type|key|url|regex|pattern|len|token|html|filename|title|header|color|format_string|log|message_template|output|yaml|latex|chat_template"
@@ -47,7 +49,8 @@ def of_command(scene: Scene, launch: Launch) -> Iterator[Group]:
     folder = directory(scene, launch)
     if folder:
         yield _group("execution.directory", folder, launch.place, f"where {command.target} is")
-    yield _group("experiment.command", command.text, launch.place, "the command")
+    if len(command.text) < _LONGEST:
+        yield _group("experiment.command", command.text, launch.place, "the command")
     if command.launchers:
         yield _group(
             "execution.launcher",

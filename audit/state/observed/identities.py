@@ -1,22 +1,18 @@
 """Models and data sets of a run, by the role that the code gives them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
-from audit.documents.place import Place
-from audit.facts.python.identities import identity_kind
 from audit.facts.python.model import Call
-from audit.signals.hub import is_foreign
-from audit.signals.literals import BUILDERS, Use, is_bare_model, uses
-from audit.signals.once import once
-from audit.signals.repository import Repository
+from audit.signals.literals import BUILDERS
 from audit.state.observed.calls import Group
+from audit.state.observed.named import SPLITS, by_names, in_files, is_id
 from audit.state.observed.options import Said
 from audit.state.observed.resolving import Resolver
 from audit.state.observed.scene import Scene
-from audit.state.observed.vocabulary import role_of_name, vocabulary, without_role
+from audit.state.observed.vocabulary import role_of_name, vocabulary
 
 _MODEL_CLASS = re.compile(
     r".*(?:AutoModel\w*|\w*ForCausalLM|\w*LMHeadModel|\w*ForSequenceClassification|\w*ForConditionalGeneration|\w*ForMaskedLM|\w*ForQuestionAnswering|\w*ForTokenClassification"
@@ -35,8 +31,9 @@ _ASKS = re.compile(
 _PIPELINE = re.compile(r"(?:transformers(?:\.\w+)*\.)?pipeline")
 
 
-def identities(scene: Scene, resolver: Resolver, folder: str) -> Iterator[Group]:
-    """What the run loads, and how: models, tokenizers, adapters, data sets. `folder`: where the command is given, "" for the root."""
+def identities(scene: Scene, resolver: Resolver, folder: str, files: Collection[str]) -> Iterator[Group]:
+    """What the run loads, and how: models, tokenizers, adapters, data sets. `folder`: where the command is given, "" for the root; `files`: the
+    configurations that the run reads."""
     data: list[tuple[str, Group]] = []
     for file, call in scene.calls:
         last = call.name.rpartition(".")[2]
@@ -64,7 +61,8 @@ def identities(scene: Scene, resolver: Resolver, folder: str) -> Iterator[Group]
             function = scene.graph.python[file].scopes[call.scope].name
             data += [(function, group) for group in _dataset(scene, resolver, file, call)]
     yield from _chosen_by_name(resolver, data)
-    yield from _by_names(scene, resolver, folder)
+    yield from by_names(scene, resolver, folder)
+    yield from in_files(scene, files)
 
 
 def _chosen_by_name(resolver: Resolver, data: list[tuple[str, Group]]) -> Iterator[Group]:
@@ -123,7 +121,7 @@ def _model(
     said = tuple(
         each
         for each in resolver.values(text, file, call.scope, call.line)
-        if each.value is None or _is_id(each.value)
+        if each.value is None or is_id(each.value)
     )
     told = tuple(
         msgspec.structs.replace(
@@ -169,24 +167,7 @@ def _role(scene: Scene, file: str, call: Call, text: str) -> str:
     return next((role for name in names if (role := role_of_name(name))), "primary")
 
 
-_NO_ID = re.compile(r".*\.(?:py|ya?ml|json|txt|csv|jsonl|sh|md)$|.*\s.*|\d+(?:\.\d+)?|", re.DOTALL)
-
-
-def _is_id(value: object) -> bool:
-    return isinstance(value, str) and len(value) < 300 and not _NO_ID.fullmatch(value)
-
-
 # Data ------------------------------------------------------------------------------------------------------------
-
-_SPLITS = {
-    "train": "train",
-    "validation": "validation",
-    "val": "validation",
-    "valid": "validation",
-    "dev": "validation",
-    "test": "test",
-    "eval": "evaluation",
-}
 
 
 def _dataset(scene: Scene, resolver: Resolver, file: str, call: Call) -> Iterator[Group]:
@@ -197,7 +178,7 @@ def _dataset(scene: Scene, resolver: Resolver, file: str, call: Call) -> Iterato
     said = tuple(
         each
         for each in resolver.values(text, file, call.scope, call.line)
-        if each.value is None or _is_id(each.value)
+        if each.value is None or is_id(each.value)
     )
     if said and said[0].value in BUILDERS:
         return
@@ -236,145 +217,11 @@ def _dataset_role(scene: Scene, file: str, call: Call, text: str, split: tuple[S
     names = [text.rpartition(".")[2], call.within.partition(":")[2]]
     for name in names:
         words = set(re.split(r"[^a-z]+", name.lower()))
-        role = next((role for word, role in _SPLITS.items() if word in words), "")
+        role = next((role for word, role in SPLITS.items() if word in words), "")
         if role:
             return role
     if split and isinstance(split[0].value, str) and split[0].known:
         word = re.split(r"[^a-z]", split[0].value.lower())[0]
-        if word in _SPLITS and (scene.trains or _SPLITS[word] != "train"):
-            return _SPLITS[word] if scene.trains else "evaluation"
+        if word in SPLITS and (scene.trains or SPLITS[word] != "train"):
+            return SPLITS[word] if scene.trains else "evaluation"
     return "train" if scene.trains else "evaluation"
-
-
-# Names -----------------------------------------------------------------------------------------------------------
-
-_NO_NAME = frozenset(
-    (
-        "scratch resume auto none null default best last latest base small medium large xl tiny true false random all "
-        "train test val main custom model pretrained"
-    ).split()
-)
-
-
-def _by_names(scene: Scene, resolver: Resolver, folder: str) -> Iterator[Group]:
-    """Options that name a model or a data set, where no call shows where they go."""
-    best: dict[str, tuple[int, Group]] = {}
-    for key in resolver.settings.names():
-        said = resolver.settings.about(key)
-        if not said or all(each.value is None and each.known for each in said):
-            continue
-        for setting, index in _meant(key.rpartition(".")[2], key, "train" if scene.trains else "evaluation"):
-            about = (
-                _as_model(scene, setting, said)
-                if setting.startswith("models.")
-                else _as_data(scene, setting, said, folder)
-            )
-            if about is not None:
-                group = msgspec.structs.replace(about, position=index)
-                if group.setting not in best or index < best[group.setting][0]:
-                    best[group.setting] = (index, group)
-    for _, group in best.values():
-        yield group
-
-
-def _as_model(scene: Scene, setting: str, said: tuple[Said, ...]) -> Group | None:
-    rows = tuple(
-        each for each in said if not each.known or each.value is None or _names_model(scene, each.value)
-    )
-    if not rows or all(each.value is None and each.known for each in rows):
-        top = next((each for each in said if each.known and isinstance(each.value, str)), said[0])
-        aliases = _aliased(scene, top.value) if isinstance(top.value, str) else ()
-        meant = tuple(
-            Said(
-                use.value,
-                Place(use.path, use.line),
-                f"what {top.value} of {top.detail} may stand for",
-                top.rank,
-                known=False,
-            )
-            for use in aliases
-        )
-        return Group(setting, meant, sure=False, by_name=True) if meant else None
-    return Group(setting, rows, sure=rows[0] == said[0] and rows[0].known, by_name=True)
-
-
-def _aliased(scene: Scene, name: str) -> tuple[Use, ...]:
-    """Ids in files that run whose last part is `name`: what the repository's own name of a model may stand for."""
-    end = "/" + name.lower()
-    found = {
-        use.value: use
-        for use in reversed(uses(scene.repository))
-        if use.path in scene.files and use.value.lower().endswith(end)
-    }
-    return tuple(found[value] for value in sorted(found))
-
-
-def _names_model(scene: Scene, value: object) -> bool:
-    if not isinstance(value, str) or not _is_id(value) or value.lower() in _NO_NAME:
-        return False
-    if not scene.is_llm:
-        return bool(re.fullmatch(r"[A-Za-z][\w.\-/]{2,80}", value))
-    return (
-        identity_kind(value) in ("hub", "api", "path")
-        or is_bare_model(value)
-        or value.startswith(("./", "~/", "/", "../"))
-        or value.count("/") > 1
-    )
-
-
-def _as_data(scene: Scene, setting: str, said: tuple[Said, ...], directory: str) -> Group | None:
-    """A data set's id where it is the hub's, its path where it is a file or folder; a name of the repository's own is a candidate."""
-    top = next((each for each in said if each.value is not None), None)
-    role = setting.rpartition(".")[0]
-    if top is None or not isinstance(top.value, str):
-        return Group(setting, said, sure=False, by_name=True) if top is None or not top.known else None
-    value = top.value.removeprefix("./")
-    heads = (f"{directory}/" if directory else "", "", "data/", "datasets/", "dataset/")
-    folder = next((f"{head}{value}" for head in heads if _exists(scene, f"{head}{value}")), "")
-    if folder or re.search(r"\.(?:jsonl?|csv|tsv|txt|parquet|arrow|npz|npy|bin|pkl|h5|zip|gz|zst)$", value):
-        rows = tuple(
-            msgspec.structs.replace(each, value=(folder or value) if each is top else each.value)
-            for each in said
-        )
-        return Group(
-            f"{role}.path",
-            rows,
-            sure=top is said[0] and top.known and not value.startswith(("/", "~", "..")),
-            by_name=True,
-        )
-    if identity_kind(value) == "hub" and not is_foreign(value, scene.repository, frozenset()):
-        return Group(setting, said, sure=top is said[0] and top.known, by_name=True)
-    if _is_id(value) and value.lower() not in _NO_NAME and not value.startswith(("/", "~", ".")):
-        return Group(setting, said, sure=False, by_name=True)
-    return None
-
-
-def _exists(scene: Scene, name: str) -> bool:
-    name = name.rstrip("/")
-    return name in scene.repository.path_set or name in own_folders(scene.repository)
-
-
-def _meant(last: str, key: str, main: str) -> Iterator[tuple[str, int]]:
-    known = vocabulary()
-    role = role_of_name(key.replace(".", "_")) or "primary"
-    bare = last if last in known.models else without_role(key)
-    if last not in known.models and role != "primary" and last == role:
-        bare = "model"  # `--judge gpt-4`
-    if bare in known.models:
-        yield f"models.{role}.id", known.models.index(bare)
-    elif last in known.datasets:
-        words = set(re.split(r"[^a-z]+", last))
-        kind = next((each for word, each in _SPLITS.items() if word in words), "")
-        yield f"datasets.{kind or main}.id", known.datasets.index(last)
-
-
-@once
-def own_folders(repository: Repository) -> frozenset[str]:
-    """Every folder of the repository."""
-    found: set[str] = set()
-    for path in repository.paths:
-        at = path.find("/")
-        while at >= 0:
-            found.add(path[:at])
-            at = path.find("/", at + 1)
-    return frozenset(found)

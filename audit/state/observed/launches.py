@@ -75,7 +75,8 @@ def config_file(repository: Repository, word: str, origin: str) -> str | None:
     for candidate in (word, f"{folder}/{word}" if folder else word):
         if candidate in repository.configs or (candidate.endswith(".py") and candidate in repository.code):
             return candidate
-    ends = [path for path in repository.configs if path.endswith("/" + word)]
+    # A name alone ("config.yaml") may be anybody's.
+    ends = [path for path in repository.configs if path.endswith("/" + word)] if "/" in word else []
     return ends[0] if len(ends) == 1 else None
 
 

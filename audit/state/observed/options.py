@@ -180,7 +180,7 @@ def _constant(text: str) -> str | None:
 def _is_config(scope: Scope, graph: CallGraph, path: str, index: int) -> bool:
     decorated = any(name.partition("(")[0] in _DATACLASS for name in scope.decorators)
     derived = any(base in _BASES for base in graph.ancestry((path, index)))
-    return (decorated or derived) and bool(_CONFIG_CLASS.search(scope.name) or decorated)
+    return (decorated or derived) and bool(_CONFIG_CLASS.search(scope.name))
 
 
 def constant_option(path: str, assign: Assign) -> Option | None:

@@ -32,6 +32,8 @@ _OPEN = frozenset(
     }
 )
 """Calls by which flags reach a run that no definition of this repository shows."""
+_OTHER_CLASS = re.compile(r"Eval|Infer|Export|Serv|Test|Bench|Sampl|Generat|Dataset|Callback|Logg")
+"""Names of settings' classes that are about something else than training."""
 _SMALL = 60
 """Files that a run may reach for all of them to be looked at."""
 _STEPS = 2
@@ -129,15 +131,21 @@ class Scene:
 
     @cached_property
     def options(self) -> tuple[Option, ...]:
-        """All options that the run defines, those of the entry's own file last: they win."""
+        """All options that the run defines, those of the entry's own file last: they win. Fields of dataclasses count where the parser is given the
+        class; where no parser names its classes, all do."""
         found: list[Option] = []
+        parsed = self._parsed_classes
         for file in reversed(self._ordered):
-            own = file == self.entry.path
-            found += [
-                option
-                for scope, option in self.shared.options(file)
-                if (file, scope) in self.nodes or (own and scope == COMMAND)
-            ]
+            own, scopes = file == self.entry.path, self.graph.python[file].scopes
+            for scope, option in self.shared.options(file):
+                if scope == COMMAND:
+                    if own:
+                        found.append(option)
+                elif (file, scope) in self.nodes:
+                    name = scopes[scope].name if scopes[scope].kind == "class" else ""
+                    foreign = self.trains and _OTHER_CLASS.search(name)
+                    if not name or ((file, scope) in parsed if parsed else not foreign):
+                        found.append(option)
         return tuple(found)
 
     @cached_property
@@ -207,19 +215,33 @@ class Scene:
         return tuple(dict.fromkeys(found))
 
     @cached_property
+    def _parser_names(self) -> tuple[tuple[str, str, int], ...]:
+        """(class, file, scope) of what parsers of dataclasses are given."""
+        found = []
+        for file, call in self.calls:
+            if call.name.rpartition(".")[2] in ("HfArgumentParser", "TrlParser", "H4ArgumentParser") and (
+                call.args or call.kwargs
+            ):
+                text = call.args[0] if call.args else next(iter(call.kwargs.values()))
+                found += [(name, file, call.scope) for name in re.findall(r"[A-Za-z_.][\w.]*", text)]
+        return tuple(found)
+
+    @cached_property
+    def _parsed_classes(self) -> frozenset[Node]:
+        """The classes of this repository among them, with their bases."""
+        nodes = [
+            node
+            for name, file, scope in self._parser_names
+            if (node := self.graph.lookup(name, file, scope)) is not None
+        ]
+        return frozenset(each for node in nodes for each in self.graph.family(node))
+
+    @cached_property
     def library_defaults(self) -> tuple[str, ...]:
         """Libraries' dataclasses that a parser of this run fills in, as keys of `defaults`."""
         found: list[str] = []
-        for file, call in self.calls:
-            if call.name.rpartition(".")[2] not in (
-                "HfArgumentParser",
-                "TrlParser",
-                "H4ArgumentParser",
-            ) or not (call.args or call.kwargs):
-                continue
-            text = call.args[0] if call.args else next(iter(call.kwargs.values()))
-            for name in re.findall(r"[A-Za-z_.][\w.]*", text):
-                found += self._defaults_of(name, file, call.scope)
+        for name, file, scope in self._parser_names:
+            found += self._defaults_of(name, file, scope)
         return tuple(dict.fromkeys(found))
 
     def _defaults_of(self, name: str, file: str, scope: int) -> Iterator[str]:

@@ -50,8 +50,9 @@ class Settings:
         return name in self._said or bool(self._ending(name))
 
     def _rows(self, name: str) -> Iterator[Said]:
-        rows = self._said.get(name, ())
-        yield from rows
+        if self._said.get(name):
+            yield from self._said[name]
+            return
         ending = self._ending(name) - {name}
         if len(ending) == 1:
             yield from self._said[next(iter(ending))]
