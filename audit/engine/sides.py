@@ -11,8 +11,9 @@ from audit.documents.state import State
 from audit.engine.levels import MANIFESTS
 from audit.source.snapshot import EntryKind, Snapshot
 
-_LARGEST = 16 * 2**20
 LOCK, MANIFEST = "lock", "manifest"
+_CALLED = {LOCK: "A lock", MANIFEST: "A manifest", "code": "The code", "run": "A run"}
+_LARGEST = 16 * 2**20
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -69,7 +70,7 @@ def alike(a: Told, b: Told) -> tuple[State, State, tuple[str, ...]]:
         return a.state, b.state, ()
     both = a.state.leaves.keys() & b.state.leaves.keys()
     left = len(a.state.leaves) + len(b.state.leaves) - 2 * len(both)
-    note = f"A {a.side.kind} was compared with a {b.side.kind}: {left} settings that only one of them speaks of were left out."
+    note = f"{_CALLED[a.side.kind]} was compared with {_CALLED[b.side.kind].lower()}: {left} settings that only one of them speaks of were left out."
     first, second = (
         State({path: leaf for path, leaf in told.state.leaves.items() if path in both}) for told in (a, b)
     )
