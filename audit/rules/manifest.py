@@ -36,17 +36,19 @@ ASKED_ELSEWHERE = {
     "privacy.metrics": "privacy.metrics_declared",
     "privacy.attack": "privacy.attack_config_declared",
 }
-"""Fields that shipped profiles require, and the rule that asks for each with its own words."""
+"""Fields that shipped profiles require, and the rule that asks for each with its own words. What a repository's own profile requires is always asked for."""
 
 
 def required_fields(view: View) -> Iterable[Outcome]:
-    fields = required(view.context.kinds.values())
-    left = {field: profile for field, profile in fields.items() if field not in ASKED_ELSEWHERE}
-    if not left:
+    kinds = view.context.kinds.values()
+    own = required(kind for kind in kinds if kind.path)
+    shipped = required(kind for kind in kinds if not kind.path)
+    fields = {field: name for field, name in shipped.items() if field not in ASKED_ELSEWHERE} | own
+    if not fields:
         yield not_applicable("The profiles require nothing that no other rule asks for.")
         return
     yield from or_else(
-        _missing(view, left),
+        _missing(view, fields),
         passed(f"{view.name} says everything that its profiles require beyond other rules."),
     )
 

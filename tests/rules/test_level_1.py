@@ -2,13 +2,14 @@
 
 import re
 
+import msgspec
 import pytest
 import yaml
 
 from audit.documents.finding import Severity, Status
 from audit.documents.place import Place
-from audit.profiles import profiles
-from audit.rules.catalogue import RULES, run
+from audit.profiles import Profile, profiles
+from audit.rules.catalogue import RULES, rule, run
 from audit.rules.manifest import ASKED_ELSEWHERE
 from tests.rules.computed import audited
 from tests.rules.declaring import LEVEL_1, broken, state, told, with_manifest
@@ -273,6 +274,20 @@ def test_what_a_profile_requires_beyond_other_rules() -> None:
         "The profile rag requires custom.retrieval.top_k, which ml-audit.yaml does not say.",
     ]
     assert [each.evidence[0].line for each in found] == [1, 1, 1, 4]
+
+
+def test_what_a_profile_of_ones_own_requires_is_always_asked_for() -> None:
+    own = Profile(
+        "strict",
+        "Some.",
+        ("core",),
+        ("training.epochs", "experiment.seed"),
+        path=".ml-audit/profiles/strict.yaml",
+    )
+    given = with_manifest("project: {name: x}\nexperiment: {seed: 1}\n")
+    given = msgspec.structs.replace(given, kinds={**given.kinds, "strict": own})
+    found = [each.message for each in rule("manifest.required").check(given)]
+    assert found == ["The profile strict requires training.epochs, which ml-audit.yaml does not say."]
 
 
 def test_profiles_that_are_declared_and_seen() -> None:
