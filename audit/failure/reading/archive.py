@@ -50,13 +50,16 @@ def zip_members(path: Path, budget: Budget) -> tuple[list[ArchiveMember], list[G
         raise UnpackError(f"no zip archive that can be read: {error}") from None
     members: dict[str, ArchiveMember] = {}
     gaps = []
-    for info in infos:
+    overlapping = _overlapping(infos)
+    for number, info in enumerate(infos):
         name = info.filename
         why = _refused(info)
         if info.is_dir():
             continue
         if why is None and name in members:
             why = "a second member of that name"
+        if why is None and number in overlapping:
+            why = "its bytes are those of another member too"
         if why:
             gaps.append(Gap(f"{shown}!{name[:200]}", why))
         else:
@@ -79,6 +82,18 @@ def _check_directory(stream: BinaryIO) -> None:
         raise UnpackError(f"its directory has {length // 2**20} MiB, more than {_MOST_DIRECTORY // 2**20}")
     if length == 0xFFFFFFFF or count == 0xFFFF or count > MOST_MEMBERS:
         raise UnpackError(f"more than {MOST_MEMBERS} members")
+
+
+def _overlapping(infos: list["ZipInfo"]) -> set[int]:
+    """The members, by number, that begin before the one in front of them ends: the way in which a small archive holds terabytes."""
+    found = set()
+    reached = 0
+    for number, info in sorted(enumerate(infos), key=lambda each: each[1].header_offset):
+        if info.header_offset < reached:
+            found.add(number)
+        else:
+            reached = info.header_offset + _LOCAL_HEADER + info.compress_size
+    return found
 
 
 def _refused(info: "ZipInfo") -> str | None:

@@ -51,6 +51,9 @@ _RANK_GROUPS = ("rank", "local", "mpi", "arank", "srank")
 _WORKER_GROUPS = ("actor", "pod", "compose", "host", "peer", "sky")
 # pytest-xdist's label belongs to what its reports say.
 _XDIST = re.compile(r"\[(gw\d{1,4})\] ")
+# Rules look at a line dozens of times, some in time that grows with its square: of a longer one its beginning and its end are shown to them.
+_LONGEST_TEXT = 4000
+_END_OF_TEXT = 1000
 
 
 class Clean(msgspec.Struct, frozen=True):
@@ -100,7 +103,15 @@ def clean(raw: str, *, numbered: bool = False, year: int | None = None) -> Clean
         told.worker = worker[1]
     if told.time is None and year is not None and (glog := _GLOG.match(text)):
         told.time = _short(year, glog)
-    return Clean(text.rstrip(), told.time, told.rank, told.worker, told.job, told.step, told.kernel)
+    return Clean(
+        _shortened(text.rstrip()), told.time, told.rank, told.worker, told.job, told.step, told.kernel
+    )
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _LONGEST_TEXT:
+        return text
+    return f"{text[: _LONGEST_TEXT - _END_OF_TEXT]} … {text[-_END_OF_TEXT:]}"
 
 
 def matchable(raw: str, *, numbered: bool = False) -> str:

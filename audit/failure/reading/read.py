@@ -25,6 +25,8 @@ _MOST_UNPACKED = 16 * 2**30
 # Below this a second thread costs more than it saves.
 _WORTH_THREADS = 64 * 2**20
 _MOST_THREADS = 4
+# By so much of a log's beginning is told whether its lines are numbered, and of which year they are.
+_HEAD = 65_536
 _NUMBERED = re.compile(rb"^ {0,4}\d{1,5}: ?", re.MULTILINE)
 
 
@@ -91,16 +93,18 @@ class _Reader:
         return source, lines, hits, gaps
 
     def _swept(self, log: Opened, gaps: list[Gap]) -> tuple[Swept, bytes, bool]:
-        try:
-            head = _head(log)
-        except (UnpackError, OSError):
-            head = b""  # the pass below meets it again and says so
-        numbered = _is_numbered(head)
         if log.path is not None and (ranges := _ranges(log.path)):
+            head = next(blocks(log.chunks()), b"")[:_HEAD]
+            numbered = _is_numbered(head)
             return self._in_threads(log.path, ranges, numbered=numbered), head, numbered
-        sweep = Sweep(self._known, self._known.finder, self._limits, numbered=numbered)
+        head, numbered = b"", False
+        sweep = Sweep(self._known, self._known.finder, self._limits)
         try:
             for block in blocks(log.chunks()):
+                if not head:
+                    head = block[:_HEAD]
+                    numbered = _is_numbered(head)
+                    sweep = Sweep(self._known, self._known.finder, self._limits, numbered=numbered)
                 sweep.feed(block)
         except UnpackError as error:
             gaps.append(Gap(log.name, str(error.args[0])))
@@ -136,13 +140,6 @@ class _Reader:
             taken = captures(finding.match, entry.captures)
             hits.append(Hit(entry.signature, line, taken, finding.text, swept.counts[finding.entry]))
         return hits
-
-
-def _head(log: Opened) -> bytes:
-    """The first bytes of a log that can be read twice; standard input cannot."""
-    if log.name == "-":
-        return b""
-    return next(blocks(log.chunks()), b"")[:65_536]
 
 
 def _is_numbered(head: bytes) -> bool:

@@ -10,6 +10,11 @@ _MOST_WINDOW = 128 * 2**20
 _MAGICS = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\x00", "xz"))
 
 
+# Deflate packs a thousand to one at most, and logs some ten to one; a bomb is all at the limit. Small ones need not be told from logs.
+_HARMLESS = 64 * 2**20
+_MOST_PACKED = 200
+
+
 class UnpackError(Exception):
     """The stream is damaged, cut short, or beyond a bound; `args[0]` says which. What came out until then is good."""
 
@@ -37,8 +42,10 @@ def unpacked(chunks: Iterable[bytes], kind: str, budget: Budget) -> Iterator[byt
     """The content of a stream of `kind` (`deflate` is that of a zip member). Raises UnpackError."""
     make, errors = _decompressor(kind)
     current: Any = None
+    taken = given = 0
     for chunk in chunks:
         data = chunk
+        taken += len(chunk)
         while data or (current is not None and not current.needs_input and not current.eof):
             if current is None:
                 data = data.lstrip(b"\0") if kind != "deflate" else data  # padding between members
@@ -52,6 +59,11 @@ def unpacked(chunks: Iterable[bytes], kind: str, budget: Budget) -> Iterator[byt
             data = b""
             if piece:
                 budget.take(len(piece))
+                given += len(piece)
+                if given > _HARMLESS and given > taken * _MOST_PACKED and kind in ("gzip", "deflate"):
+                    raise UnpackError(
+                        f"{_HARMLESS // 2**20} MiB unpacked of {taken // 1024} KiB: a bomb, no log"
+                    )
                 yield piece
             if current.eof:
                 data, current = current.unused_data, None

@@ -23,6 +23,10 @@ _LONGEST_LINE = 2**20
 _KEPT_OF_PIECE = 8 * 1024
 # Patterns are tried on no more than this around the place where the scanner saw one.
 _BEFORE_MATCH, _AFTER_MATCH = 3000, 1000
+# The scanner sees more than patterns confirm, and a pattern may take time that grows with the square of the text: once so many characters
+# were tried in vain, no more than this much is.
+_TRIED_IN_VAIN = 128 * 1024
+_NARROW_BEFORE, _NARROW_AFTER = 300, 100
 # Lines around a finding; a traceback's text follows its first line.
 _BEFORE, _AFTER, _AFTER_TRACEBACK = 20, 40, 150
 # A block with more matches than this is dense: the next ones are asked for one match a pattern, except every so many.
@@ -135,6 +139,7 @@ class Sweep:
         self._counts: dict[int, int] = {}
         self._dense_left = 0
         self._dense = False
+        self._in_vain = 0
 
     def feed(self, block: bytes) -> None:
         plain = without_escapes(block)
@@ -226,20 +231,23 @@ class Sweep:
         return True
 
     def _confirmed(self, entry: int, number: int, line: bytes, end: int) -> Finding | None:
-        near = _around(line, end)
+        narrow = self._in_vain > _TRIED_IN_VAIN
+        near = _around(line, end, _NARROW_BEFORE, _NARROW_AFTER) if narrow else _around(line, end)
         text = matchable(near.decode("utf-8", "replace"), numbered=self._numbered)
         match = self._knowledge.confirmed(entry, text)
+        if match is None:
+            self._in_vain += len(text)
         return Finding(entry, number, near, text, match) if match else None
 
 
-def _around(line: bytes, end: int) -> bytes:
+def _around(line: bytes, end: int, before: int = _BEFORE_MATCH, after: int = _AFTER_MATCH) -> bytes:
     """The line; of a long one the piece between carriage returns that the match ends in, of a long piece what is near."""
     line = line.rstrip(b"\r\n")
-    if len(line) <= _BEFORE_MATCH + _AFTER_MATCH:
+    if len(line) <= before + after:
         return line
-    start = max(line.rfind(b"\r", 0, max(end - 1, 0)) + 1, end - _BEFORE_MATCH, 0)
+    start = max(line.rfind(b"\r", 0, max(end - 1, 0)) + 1, end - before, 0)
     stop = line.find(b"\r", end)
-    return line[start : min(stop if stop >= 0 else len(line), end + _AFTER_MATCH)]
+    return line[start : min(stop if stop >= 0 else len(line), end + after)]
 
 
 def _end(match: Match) -> int:

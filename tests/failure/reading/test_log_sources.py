@@ -7,14 +7,17 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from audit.failure.reading import tarball, unpack
 from audit.failure.reading.archive import MOST_MEMBERS
 from audit.failure.reading.read import LogError, read
 from audit.failure.reading.unpack import Budget, UnpackError, compression, unpacked
+from audit.safety.archive import TarReader
 
 TEXT = b"first\nTraceback (most recent call last):\nValueError: boom\n"
 
@@ -253,6 +256,58 @@ def test_an_archive_of_another_kind_gives_all_its_files(tmp_path: Path) -> None:
     ]
 
 
+def test_members_that_share_bytes_are_a_bomb(tmp_path: Path) -> None:
+    make_zip(tmp_path / "x.zip", {"1_a.txt": b"a\n" * 1000})
+    data = (tmp_path / "x.zip").read_bytes()
+    directory, end = data.index(b"PK\x01\x02"), data.index(b"PK\x05\x06")
+    entry = data[directory:end]
+    entries = b"".join(entry[:46] + b"%d_a.txt" % number + entry[53:] for number in range(1, 10))
+    tail = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 9, 9, len(entries), directory, 0)
+    (tmp_path / "x.zip").write_bytes(data[:directory] + entries + tail)
+    reading = read([tmp_path / "x.zip"])
+    assert [source.lines for source in reading.sources] == [1000]
+    assert [gap.why for gap in reading.gaps] == ["its bytes are those of another member too"] * 8
+
+
+def test_what_unpacks_to_hundreds_of_times_its_size_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpack, "_HARMLESS", 2**20)
+    (tmp_path / "x.log.gz").write_bytes(gzip.compress(b"a b\n" * 2**20))
+    (tmp_path / "y.log.gz").write_bytes(
+        gzip.compress(b"".join(b"step %d of %d\n" % (n, n * n) for n in range(80_000)))
+    )
+    bomb, log = read([tmp_path / "x.log.gz"]), read([tmp_path / "y.log.gz"])
+    assert [gap.why for gap in bomb.gaps] == ["1 MiB unpacked of 4 KiB: a bomb, no log"]
+    assert bomb.sources[0].size < 2 * 2**20
+    assert not bomb.sources[0].whole
+    assert not log.gaps
+    assert log.sources[0].lines == 80_000
+
+
+def test_a_tar_archive_is_unpacked_once_to_find_its_members_and_once_to_read_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tarfile.open(tmp_path / "x.tar.gz", "w:gz") as archive:
+        for number in range(20):
+            member = tarfile.TarInfo(f"{number}.log")
+            member.size = 4
+            archive.addfile(member, io.BytesIO(b"a\nb\n"))
+    walks = []
+
+    class Counted(TarReader):
+        def __init__(self, *arguments: Any) -> None:
+            walks.append(arguments)
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(tarball, "TarReader", Counted)
+    reading = read([tmp_path / "x.tar.gz"])
+    assert [(source.name, source.lines) for source in reading.sources] == [
+        (f"x.tar.gz!{number}.log", 2) for number in range(20)
+    ]
+    assert len(walks) == 2
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.binary(max_size=3000),
@@ -268,6 +323,7 @@ def test_no_bytes_raise(tmp_path: Path, data: bytes, packed: Callable[[bytes], b
         packed is bytes
         and not cut
         and reading.sources
+        and compression(data) is None
         and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf"))
     ):
         assert reading.sources[0].lines == data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
