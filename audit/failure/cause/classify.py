@@ -159,6 +159,8 @@ def _check(
                 found,
                 why="The value is better than the bound against surprises allows: the reference is out of date, or the bound too near.",
             )
+        case Subject.POLICY if re.search(r"\bcoverage\b", text, re.IGNORECASE):
+            return Judged("coverage_threshold", Category.METRIC_POLICY, Strength.NAMED, hit, found)
         case Subject.PERFORMANCE | Subject.MEMORY | Subject.POLICY:
             return Judged(signature, Category.METRIC_POLICY, Strength.NAMED, hit, found)
         case Subject.QUALITY if equal and not GOLDEN.search(text):

@@ -111,12 +111,17 @@ def _nothing(view: StepView, line: Line) -> Candidate:
     )
 
 
+def weight(candidate: Candidate) -> int:
+    """Of failed checks the lowest is the one to name: what it looks at first, then how much its line tells."""
+    return 3 * WEIGHT.get(candidate.category or Category.INFRA_RUNTIME, 4) + 2 - _explicit(candidate)
+
+
 def _explicit(candidate: Candidate) -> int:
-    return (
-        candidate.comparison.strength
-        if candidate.comparison is not None and candidate.comparison.strength >= 3
-        else 2
-    )
+    """How much of a check a line tells: both numbers and their relation, both numbers, words."""
+    found = candidate.comparison
+    if found is None or found.strength < 3:
+        return 1 if found is not None and found.actual is not None and found.limit is not None else 0
+    return 2
 
 
 def _tail(view: StepView) -> Sequence[Line]:
@@ -126,7 +131,7 @@ def _tail(view: StepView) -> Sequence[Line]:
         (
             index
             for index in range(len(lines) - 1, -1, -1)
-            if lines[index].number in alive and not comparison_at(lines[index])
+            if lines[index].number in alive and not _checks(view, lines[index])
         ),
         -1,
     )
@@ -134,7 +139,9 @@ def _tail(view: StepView) -> Sequence[Line]:
     return after[-_TAIL:] if any(line.text.strip() for line in after) else lines[-_TAIL:]
 
 
-def comparison_at(line: Line) -> bool:
+def _checks(view: StepView, line: Line) -> bool:
     """Whether a line with a sign of life states a failed check itself (`epoch 3: accuracy 0.71 < required 0.90`)."""
     checked = comparison(line.text)
-    return checked is not None and checked.strength >= 3
+    if checked is None or checked.strength < 2:
+        return False
+    return checked.strength >= 3 or (checked.limit is not None and not _repeated(view, line))

@@ -251,11 +251,7 @@ def _ordered(live: Sequence[Candidate]) -> list[Candidate]:
     timed = all(candidate.at is not None for candidate in live)
 
     def key(candidate: Candidate) -> tuple[int, int, int, int, float, int]:
-        weight = (
-            gates.WEIGHT.get(candidate.category or Category.INFRA_RUNTIME, 4)
-            if candidate.origin is Origin.GATE
-            else 0
-        )
+        weight = gates.weight(candidate) if candidate.origin is Origin.GATE else 0
         return (
             0 if candidate.origin is Origin.LIMIT else 1,
             -candidate.strength,

@@ -9,16 +9,18 @@ from collections.abc import Sequence
 import msgspec
 
 from audit.documents.verdict import Category
-from audit.failure.cause import overdue
+from audit.failure.cause import golden, overdue
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import Judged, best_hit, judge
 from audit.failure.cause.scene import StepView, category_of
 from audit.failure.cause.wording import points_elsewhere
 from audit.failure.model import Hit, Line
+from audit.failure.structure.comparison import Subject, comparison
 from audit.failure.structure.differences import Differences, differences
 from audit.failure.structure.other_runners import failed_tests
 from audit.failure.structure.pytest_blocks import Block
 from audit.failure.structure.pytest_report import Session
+from audit.failure.structure.steps import Conclusion
 from audit.failure.structure.tracebacks import NAMED
 
 _VARIES = re.compile(
@@ -26,7 +28,6 @@ _VARIES = re.compile(
 )
 _IN_PACKAGES = re.compile(r"site-packages|dist-packages|/lib/python3|\\lib\\|<frozen")
 _SUBPROCESS = re.compile(r"^(?:subprocess\.)?(?:CalledProcessError|TimeoutExpired)$")
-_BEYOND_TOLERANCE = re.compile(r"\bApproximate comparison of .{1,120}?: FAILED")
 _MOST_HELD = 500
 _UNITTEST = re.compile(r"(?P<outcome>FAIL|ERROR): (?P<name>\S+)(?: \((?P<where>[\w.]+)\))?$")
 
@@ -39,6 +40,8 @@ def find(view: StepView) -> list[Candidate]:
             found.extend(_session(view, session))
         elif session.coverage is not None:
             found.append(_coverage(view, session.coverage))
+        elif (told := _plugin(view, session)) is not None:
+            found.append(told)
         elif session.summary is not None and ran_nothing(session):
             found.append(_nothing(view, session.summary))
     return found or _unittest(view) or _other_runners(view)
@@ -149,8 +152,8 @@ def _tolerance(judged: Judged, found: Differences) -> Judged:
 def _inner(view: StepView, block: Block) -> tuple[Judged, Line] | None:
     """The child process's own words, where the test shows what it wrote."""
     best: tuple[Hit, Line] | None = None
-    if any(_BEYOND_TOLERANCE.search(line.text[:400]) for line in block.captured):
-        return None  # the result changed: that an exact comparison fails too decides nothing
+    if block.root is not None and (compared := golden.judged(block.captured, block.root.line)) is not None:
+        return compared
     for line in block.captured:
         hit = best_hit([hit for hit in view.hits_on(line) if not hit.discounted])
         if hit is not None and hit.signature.role == "root":
@@ -258,6 +261,37 @@ def _crash(view: StepView, session: Session) -> Candidate | None:
                 count=len(session.crashed),
             )
     return None
+
+
+_PLUGIN = re.compile(r"(?:ERROR|FAIL(?:ED|URE)?)\b[: ]")
+
+
+def _plugin(view: StepView, session: Session) -> Candidate | None:
+    """What a plugin says of a session whose tests all passed and that failed nevertheless (benchmarks compared, limits of its own)."""
+    if session.summary is None or view.step.conclusion is not Conclusion.FAILURE:
+        return None
+    for line in view.between(session.first.number, session.last.number):
+        if line.source != session.first.source or not _PLUGIN.match(line.text):
+            continue
+        checked = comparison(line.text, view.step.command)
+        if checked is not None and checked.subject in (Subject.PERFORMANCE, Subject.MEMORY, Subject.POLICY):
+            return Candidate(
+                line,
+                f"{checked.subject.value}_gate",
+                Category.METRIC_POLICY,
+                Strength.NAMED,
+                Origin.GATE,
+                view.step,
+                comparison=checked,
+                failing=(named_step(view),),
+                why="All tests passed; only a limit that is held against them was missed.",
+            )
+    return None
+
+
+def named_step(view: StepView) -> str:
+    """The step by its name, else by its command."""
+    return view.step.name or view.step.command
 
 
 def _coverage(view: StepView, line: Line) -> Candidate:

@@ -38,7 +38,8 @@ _SUBJECTS: tuple[tuple[Subject, "re.Pattern[str]"], ...] = (
         _any(
             r"coverage", r"warnings?\b", r"log (?:budget|lines|size)", r"lines? of code", r"\blint", r"docstring", r"complexity",
             r"(?:file|wheel|package|binary|image|artifact|checkpoint|model|bundle|diff)[- ]?size", r"changelog", r"deprecat", r"snapshot",
-            r"number of params", r"param(?:eter)?[- ]count", r"logged", r"logging", r"log every", r"\bmetrics? (?:not found|missing)",
+            r"number of param(?:eter)?s", r"param(?:eter)?s?[- ]count", r"\bparameters\b",
+            r"logged", r"logging", r"log every", r"\bmetrics? (?:not found|missing)",
         ),
     ),
     (Subject.MEMORY, _any(r"memory", r"\bmem\b", r"\brss\b", r"allocated", r"\bvram\b", r"\bGiB\b", r"\bMiB\b")),
@@ -95,6 +96,7 @@ _LOWER = _any(
     r"loss", r"perplexity", r"\bppl\b", r"\b(?:wer|cer|ter)\b", r"\bmse\b", r"\bmae\b", r"rmse", r"mape", r"err(?:or)?s?\b", r"\bfid\b", r"lpips",
     r"\bkl\b", r"\bece\b", r"regret", r"latency", r"duration", r"times?\b", r"\bp(?:50|90|95|99)\b", r"\bttft\b", r"\btpot\b", r"\bitl\b", r"memory",
     r"\bmem\b", r"\brss\b", r"warnings?\b", r"size\b", r"\bms\b", r"seconds?\b", r"diff(?:erence)?\b", r"spread", r"\bbpb\b", r"\bnll\b",
+    r"\blines\b", r"\bparam(?:eter)?s\b",
 )  # fmt: skip
 _HIGHER = _any(
     r"accuracy", r"\bacc\b", r"acc@", r"\bauc\b", r"auroc", r"\bf1\b", r"bleu", r"rouge", r"reward", r"\breturns?\b", r"success[- ]rate", r"\bscores?\b",

@@ -10,7 +10,11 @@ import msgspec
 from audit.failure.structure.subjects import higher_is_better
 
 NUMBER = r"[-+]?(?:\d[\d,_]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?"
-UNIT = r"(?: ?(?:%|ms|us|s|sec|seconds|MiB|GiB|MB|GB|KB|x|pp|points?|tokens?/s(?:ec)?|samples?/s(?:ec)?|img/s|it/s|steps|lines|tok/s))?"
+UNIT = (
+    r"(?: ?(?:%|(?:ms|us|s|sec|seconds|min|minutes|h|hours|[KMGT]iB|[KMGT]B|[KMBGT]|x|pp|points?|"
+    r"tokens?/s(?:ec)?|samples?/s(?:ec)?|img/s|it/s|steps|lines|tok/s)"
+    r"(?![A-Za-z])))?"
+)
 _BAD = re.compile(
     r"(?:^|[\s|:=>(\[])(?:FAIL(?:ED|URE|S)?|NOT OK|NOT MET|EXCEEDED|MISSED|VIOLATED|REGRESS(?:ED|ION)|BAD|✗|✘|❌|🔴)(?=[\s|)\],.!]|$)|"
     r"(?:\s{2}|\||->|[=:]) ?fail(?:ed)? ?\|?$|\b(?:pass(?:ed)?|ok|met|success)[\"']?\s?[=:]\s?(?:[Ff]alse|no)\b"
@@ -24,7 +28,8 @@ _LOW = r"required|requires?|needs?|needed|min(?:imum)?|floor|at least|lower boun
 _HIGH = r"max(?:imum)?|ceiling|cap|budget|at most|allowed|upper bound|quota|tol(?:erance)?|rtol|atol"
 _EITHER = r"target|threshold|limit|baseline|golden|expected|reference|want(?:ed)?"
 _BESIDE = re.compile(
-    rf"(?<![\w.])(?P<a>{NUMBER}){UNIT}[\"']?[\s,;:(\[/|-]{{1,4}}(?:vs\.? |versus |but |which is |against )?(?:the |is |a )?[\"']?"
+    rf"(?<![\w.])(?P<a>{NUMBER}){UNIT}[\"']?(?: (?!but |which |and |vs|versus|against )[a-z]{{3,15}}){{0,2}}"
+    rf"[\s,;:(\[/|-]{{1,4}}(?:vs\.? |versus |but |which is |against )?(?:the |is |a )?[\"']?"
     rf"(?P<word>{_LOW}|{_HIGH}|{_EITHER})\b[\"']?(?: of| is| was|:|=|\s){{0,3}}(?P<op><=|>=|[<>≤≥])?\s?(?P<b>{NUMBER})",
     re.IGNORECASE,
 )
@@ -34,6 +39,12 @@ _LIMIT_FIRST = re.compile(
     rf"(?P<b>{NUMBER}){UNIT}[^\d\n]{{1,20}}?\b(?:got|found|was|actual|measured|observed|received)\b[^\d\n-]{{0,12}}(?P<a>{NUMBER})",
     re.IGNORECASE,
 )
+_COUNT_OF = re.compile(
+    r"(?<![\w.])(?P<a>\d{1,6})\s?(?:/|of|out of)\s?\d{1,6}\b[^\d\n]{1,60}?\b(?P<word>at least|min(?:imum)?(?: of)?|needs?|needed|required?:?|requires)\s"
+    r"(?P<op>>=|≥)?\s?(?P<b>\d{1,6})\b(?![\d.]*\d)",
+    re.IGNORECASE,
+)
+"""`3 of 10 seeds solved, at least 8 required`."""
 _WORDS_LOW, _WORDS_HIGH = re.compile(_LOW, re.IGNORECASE), re.compile(_HIGH, re.IGNORECASE)
 _STRICT = re.compile(
     r"min(?:imum)?|floor|at least|lower bound|max(?:imum)?|ceiling|cap|at most|upper bound|tol(?:erance)?|rtol|atol",
@@ -70,7 +81,7 @@ def row(text: str) -> Row | None:
     bad = _BAD.search(text)
     if bad is not None and (found := _table(text, bad[0].strip(" |:=>(["))) is not None:
         return found
-    for pattern in (_LIMIT_FIRST, _BESIDE):
+    for pattern in (_COUNT_OF, _LIMIT_FIRST, _BESIDE):
         if (match := pattern.search(text)) is not None:
             return _beside(text, match, stated=bad is not None)
     return None
