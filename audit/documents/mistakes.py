@@ -1,7 +1,7 @@
 """Mistakes in a document that a person wrote: each with its place, what is allowed there, and the nearest right word."""
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
@@ -43,10 +43,12 @@ class Positions(msgspec.Struct, frozen=True):
         return (1, 1)
 
 
-def document_error(mistakes: list[Mistake], name: str, advice: str) -> DocumentError:
+def document_error(mistakes: Iterable[Mistake], name: str, advice: str) -> DocumentError:
     """The error that tells all mistakes, in the order of the file; `name`: its path."""
     ordered = sorted(set(mistakes))
-    lines = [f"{name}:{each.line}:{each.column}: {each.what.rstrip('.')}." for each in ordered[:MAX_MISTAKES]]
+    # A key can hold a line break: a mistake is one line all the same.
+    said = [(each, " ".join(each.what.split()).rstrip(".")) for each in ordered[:MAX_MISTAKES]]
+    lines = [f"{name}:{each.line}:{each.column}: {what}." for each, what in said]
     if len(ordered) > MAX_MISTAKES:
         lines.append(f"{name}: {len(ordered) - MAX_MISTAKES} more mistakes.")
     return DocumentError(redact("\n".join(lines)), advice)
@@ -56,10 +58,11 @@ def document_error(mistakes: list[Mistake], name: str, advice: str) -> DocumentE
 
 
 class Hints(msgspec.Struct, frozen=True):
-    """What is known of a document's words. `called`: what others call a key -> its name here; `elsewhere`: given an unknown key's name and path, where it
-    belongs, or ""."""
+    """What is known of a document's words. `called`: what others call a key -> its name here; `missing`: why a key has to be there; `elsewhere`: given an
+    unknown key's name and path, where it belongs, or ""."""
 
     called: Mapping[str, str] = {}
+    missing: Mapping[str, str] = {}
     elsewhere: Callable[[str, Path], str] = lambda _key, _path: ""
 
 
@@ -96,7 +99,8 @@ def _said(item: Mapping[str, Any], path: Path, model: "type[BaseModel]", hints: 
     if kind == "value_error":
         return str(limits.get("error", item["msg"]))
     if kind == "missing":
-        return "is missing"
+        why = hints.missing.get(str(path[-1]))
+        return f"is missing: {why}" if why else "is missing"
     if kind == "string_pattern_mismatch":
         return f"{given} does not fit {limits.get('pattern')}{_NAMED if 'a-z][a-z0-9_]{0,31}' in limits.get('pattern', '') else ''}"
     if kind in _BOUNDS:
@@ -114,7 +118,7 @@ _BOUNDS: Final = {
     "less_than_equal": "{le:g} or less",
     "too_long": "at most {max_length} entries",
     "string_too_long": "at most {max_length} characters",
-    "string_too_short": "a text that is not empty",
+    "string_too_short": "a text of {min_length} or more characters",
 }
 _EXPECTED: Final = {
     "float_parsing": "a number",

@@ -34,11 +34,13 @@ class Text(str):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a text says. `value`: dicts, lists and `Text`, None for null; `marks`: where each key (of a table) or item (of a list) stands, by path."""
+    """What a text says. `value`: dicts, lists and `Text`, None for null; `marks`: where each key (of a table) or item (of a list) stands, by path;
+    `whole`: whether it was read to its end, so that what is missing in it is missing."""
 
     value: Any
     marks: dict[Path, Mark]
     mistakes: tuple[Mistake, ...]
+    whole: bool = True
 
 
 class _Stop(Exception):
@@ -48,26 +50,28 @@ class _Stop(Exception):
 def read_yaml(data: bytes) -> Reading:
     """What `data` says, with every mistake that can be told in one pass. Never raises; at most MAX_BYTES are read."""
     if len(data) > MAX_BYTES:
-        return Reading(None, {}, (Mistake(1, 1, f"the file is larger than {MAX_BYTES // 1024} KiB"),))
+        return Reading(None, {}, (Mistake(1, 1, f"the file is larger than {MAX_BYTES // 1024} KiB"),), False)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start]
         column = len(before.rpartition(b"\n")[2].decode("utf-8", "replace")) + 1
         mistake = Mistake(before.count(b"\n") + 1, column, "the file is not UTF-8; save it as UTF-8")
-        return Reading(None, {}, (mistake,))
+        return Reading(None, {}, (mistake,), False)
     builder = _Builder()
+    whole = False
     text = text.removeprefix("\ufeff").translate(BREAKS)
     try:
         for event in _events(text):
             builder.take(event)
+        whole = True
     except _Stop:
         pass
     except yaml.YAMLError as error:
         builder.mistakes.append(_broken(error, text))
     except (RecursionError, UnicodeError, ValueError) as error:
         builder.mistakes.append(Mistake(1, 1, f"this is no YAML ({type(error).__name__})"))
-    return Reading(builder.root, builder.marks, tuple(sorted(set(builder.mistakes))))
+    return Reading(builder.root, builder.marks, tuple(sorted(set(builder.mistakes))), whole)
 
 
 def _events(text: str) -> Iterator[Any]:

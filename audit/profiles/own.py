@@ -106,6 +106,8 @@ def own_profiles(files: Sequence[tuple[str, bytes]], rules: Sequence[str] = ()) 
 
 def _read(path: str, data: bytes, rules: Sequence[str]) -> _Read:
     reading = read_yaml(data)
+    if not reading.whole:
+        raise document_error(reading.mistakes, path, _ADVICE)
     positions = Positions(path, reading.marks)
     mistakes = list(reading.mistakes)
     own = _validated(reading, positions, mistakes)
@@ -190,7 +192,9 @@ def _lineage(read: _Read, own: Mapping[str, Profile]) -> Iterator[Mistake]:
                 *read.positions.nearest(("extends", index)), f"extends: there is no profile {parent}{hint}"
             )
     reached: dict[str, tuple[str, ...]] = {}
-    pending: list[tuple[str, tuple[str, ...]]] = [(parent, (read.profile.name, parent)) for parent in read.profile.extends]
+    pending: list[tuple[str, tuple[str, ...]]] = [
+        (parent, (read.profile.name, parent)) for parent in read.profile.extends
+    ]
     while pending:
         name, way = pending.pop()
         if name in reached or name not in there:

@@ -36,6 +36,8 @@ def read_declared(data: bytes, name: str = "ml-audit.yaml") -> Declared:
     from audit.documents.manifest import Manifest
 
     reading = read_yaml(data)
+    if not reading.whole:
+        raise document_error(reading.mistakes, name, ADVICE)
     positions = Positions(name, reading.marks)
     mistakes = list(reading.mistakes)
     value = {} if reading.value is None else reading.value
@@ -75,7 +77,7 @@ def _validated(value: Any, positions: Positions, mistakes: list[Mistake]) -> "Ma
     try:
         return Manifest.model_validate(value)
     except ValidationError as error:
-        mistakes += complaints(error, Manifest, positions, Hints(CALLED, _elsewhere))
+        mistakes += complaints(error, Manifest, positions, Hints(CALLED, elsewhere=_elsewhere))
         return None
 
 

@@ -33,6 +33,8 @@ def read_reprollm(data: bytes, name: str = NAME) -> Declared:
     from audit.state.manifest import state_of
 
     reading = read_yaml(data)
+    if not reading.whole:
+        raise document_error(reading.mistakes, name, ADVICE)
     moved, mistakes = converted(reading)
     positions = Positions(name, _marks(moved, reading))
     manifest = None

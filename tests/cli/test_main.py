@@ -116,7 +116,10 @@ def test_an_invalid_configuration_is_code_2(trainer, capsys):
     (trainer / ".ml-audit").mkdir()
     (trainer / ".ml-audit" / "config.yaml").write_text("nonsense: 1\n")
     assert run([str(trainer)]) == 2
-    assert ".ml-audit/config.yaml:1: nonsense: is not a key that is known." in capsys.readouterr().err
+    assert (
+        ".ml-audit/config.yaml:1:1: nonsense: this key is not known here. Allowed: ignore,"
+        in capsys.readouterr().err
+    )
 
 
 def broken(*_: object) -> None:

@@ -184,7 +184,7 @@ def test_a_document_that_explains_suppressions_is_none(trainer, tmp_path):
 
 def test_a_mistake_in_the_configuration_is_an_error_with_its_line(trainer, tmp_path):
     write(trainer, {".ml-audit/config.yaml": "ignore:\n  - rule: a.b\n"})
-    with pytest.raises(DocumentError, match=r"\.ml-audit/config\.yaml:2: ignore\.0\.reason: is missing"):
+    with pytest.raises(DocumentError, match=r"\.ml-audit/config\.yaml:2:5: ignore\.0\.reason: is missing"):
         report_of(trainer, tmp_path)
 
 
