@@ -91,6 +91,8 @@ def test_a_pull_request_gets_its_answer_everywhere(world):
         "sarif-file": "ml-audit-report/report.sarif",
     }
     assert sorted(path.name for path in (done.workspace / "ml-audit-report").iterdir()) == [
+        "diff.json",
+        "diff.md",
         "report.html",
         "report.json",
         "report.sarif",

@@ -73,7 +73,7 @@ def _row(row: view.Row, links: Links | None, change: Any) -> dict[str, Any]:
         "kind": row.kind.value,
         "before": cut(row.before, _LONGEST),
         "after": cut(row.after, _LONGEST),
-        "by": row.by,
+        "by": row.by.replace("-", "−"),
         "why": row.why,
         "diff": cut(row.diff, _LONGEST_DIFF),
     }

@@ -93,6 +93,8 @@ def row(change: Change) -> Row:
 
 
 def _named(concept: str, name: str, scope: str, file: str) -> str:
+    if name == "content":
+        return file
     if concept == "experiment.files":
         return file if name == "all" else f"{name} in {file}"
     return f"{name} ({scope})" if scope else name
