@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from audit.assess.errors import DocumentError
 from audit.assess.risk import risk
 from audit.documents.drift import SCHEMA_VERSION as DRIFT_VERSION
 from audit.documents.drift import Drift, DriftSeverity
+from audit.documents.errors import DocumentError
 from audit.documents.finding import Finding, Severity, Status
 from audit.documents.place import Place
 from audit.documents.report import SCHEMA_VERSION, Dimension, Report, Summary

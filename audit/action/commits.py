@@ -12,7 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from audit.action.plan import Checkout, Elsewhere, MergeBase, Named, Plan, PullHead
-from audit.assess.errors import DocumentError
+from audit.documents.errors import DocumentError
 from audit.engine.against import report_file
 from audit.net.errors import NetworkError
 from audit.net.github import GitHub

@@ -4,8 +4,8 @@ import traceback
 
 import click
 
-from audit.assess.errors import DocumentError
 from audit.cli.output import OutputError, say
+from audit.documents.errors import DocumentError
 from audit.engine.exit_codes import ExitCode
 from audit.net.errors import NetworkError
 from audit.source.errors import SourceError

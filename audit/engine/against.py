@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from audit.assess.errors import DocumentError
+from audit.documents.errors import DocumentError
 from audit.documents.report import SCHEMA_VERSION, Report
 from audit.engine.options import Effects
 from audit.source.errors import SourceError

@@ -11,13 +11,13 @@ import msgspec
 
 import audit as package
 from audit.assess.baseline import compare
-from audit.assess.errors import DocumentError
 from audit.assess.gate import FailOn
 from audit.assess.insights import insights
 from audit.assess.risk import risk
 from audit.assess.score import dimensions, overall
 from audit.assess.suppression import suppress
 from audit.documents.drift import Drift
+from audit.documents.errors import DocumentError
 from audit.documents.finding import Finding, Severity, Status
 from audit.documents.report import SCHEMA_VERSION, Baseline, Dimensions, Profiles, Report, Summary, Tool
 from audit.engine.assessment import Assessment, Inquiry, assess

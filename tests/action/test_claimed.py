@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit.action.claimed import catalogue_texts, claimed_report
-from audit.assess.errors import DocumentError
+from audit.documents.errors import DocumentError
 from audit.engine.audit import audit
 from audit.engine.options import Options
 from audit.report.json import dump

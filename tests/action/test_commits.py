@@ -9,7 +9,7 @@ import pytest
 
 from audit.action.commits import Located, Surroundings, located
 from audit.action.plan import Checkout, Elsewhere, MergeBase, Named, Plan, PullHead
-from audit.assess.errors import DocumentError
+from audit.documents.errors import DocumentError
 from audit.net.github import GitHub
 from audit.source.errors import SourceError
 from tests.action.git_server import GitServer, git_server

@@ -4,8 +4,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from audit.assess.errors import DocumentError
 from audit.assess.gate import FailOn
+from audit.documents.errors import DocumentError
 from audit.documents.finding import Status
 from audit.documents.report import Report
 from audit.engine import assessment
