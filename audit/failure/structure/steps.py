@@ -89,8 +89,10 @@ _CANCELLED = re.compile(
     r"##\[error\]The (?:operation was canceled|job was canceled|strategy configuration was canceled|runner has received a shutdown)|"
     r"^ERROR: Job failed: canceled|^Finished: ABORTED|^The job was canceled because|# Received cancellation signal"
 )
+_OVERTIME = re.compile(r"exceeded the maximum execution time|ran longer than the maximum time|has timed out after \d")
+"""A limit that the runner kept: it cancels what it ends, and says so in a second line."""
 _GOOD = re.compile(
-    r"^(?:Job succeeded|Finished: SUCCESS|Build step .* marked build as SUCCESS|CI build succeeded)\b|^🎉|##\[section\]Finishing: (?:Job|Finalize)"
+    r"^(?:Job succeeded|Finished: SUCCESS|Build step .* marked build as SUCCESS|CI build succeeded)\b|^🎉"
 )
 _BAD = re.compile(
     r"^(?:ERROR: Job failed|ERROR: script returned exit code|Finished: (?:FAILURE|UNSTABLE)|🚨 Error: The command exited|"
@@ -238,8 +240,11 @@ def _concludes(current: _Draft, line: Line) -> None:
     if text.startswith("##[error]"):
         if failed := _GHA_FAILED.match(text):
             current.close(Conclusion.FAILURE, line, integer(failed[1] or failed[2]))
+        elif _OVERTIME.search(text):
+            current.close(Conclusion.FAILURE, line)
         elif _CANCELLED.match(text):
-            current.close(Conclusion.CANCELLED, line)
+            if current.end is None or not _OVERTIME.search(current.end.text):
+                current.close(Conclusion.CANCELLED, line)
         elif current.conclusion is Conclusion.UNKNOWN:
             current.close(Conclusion.FAILURE, line)
 
