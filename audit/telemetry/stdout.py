@@ -44,7 +44,8 @@ _STEP_NAMES = frozenset(
 _EPOCH_NAMES = frozenset(("epoch", "ep"))
 _NOBODY = frozenset(
     ("rank", "worker", "pid", "gpu", "node", "port", "line", "local_rank", "local rank", "world_size", "v_num", "device",
-     "host", "thread", "version", "python", "torch", "exit code", "code", "job", "attempt", "eta")
+     "host", "thread", "version", "python", "torch", "exit code", "code", "job", "attempt", "eta", "ok", "of", "and", "or", "at", "in", "to",
+     "for", "with", "is", "was", "the", "a", "than", "over", "from", "by", "after", "on")
 )  # fmt: skip
 _METRIC = re.compile(
     r"loss|acc|ppl|perplex|grad|norm|(?<![a-z])lr(?![a-z])|learning|through|tok|sampl|rew(?:ard|_mean)|fps|return|score|bleu|rouge|mfu|flop"

@@ -8,7 +8,7 @@ from audit.documents.verdict import Fact, FactInput
 from audit.failure.digits import integer
 from audit.failure.facts.formulas import mean, standard_deviation
 from audit.failure.facts.histories import History, last_finite
-from audit.failure.facts.make import fact, named, of_point
+from audit.failure.facts.make import fact, named, of_point, of_series
 from audit.failure.facts.metrics import Meaning, slug
 from audit.failure.facts.settings import ACCUMULATION, BATCH, LENGTH, STEPS, Setting, Settings, of_run
 from audit.failure.model import Reading
@@ -58,6 +58,7 @@ def single(history: History, planned: FactInput | None) -> Iterator[Fact]:
         series = max(counted, key=len)
         where = [of_point(series, series.point(max(range(len(series)), key=lambda i: series.steps[i])))]
     yield fact(named("last_step", history), last, "largest step recorded", where)
+    yield from _epochs(history)
     if planned is not None and isinstance(planned.value, int) and planned.value > 0 and last <= planned.value:
         if last < planned.value:
             yield fact(
@@ -68,6 +69,19 @@ def single(history: History, planned: FactInput | None) -> Iterator[Fact]:
             last / planned.value,
             "last step / planned steps",
             [*where, planned],
+        )
+
+
+def _epochs(history: History) -> Iterator[Fact]:
+    """How many epochs have a result of their own, where steps are counted too."""
+    found = [series for series in history.series.values() if series.axis == "epoch"]
+    if found and any(series.axis not in ("epoch", "row") for series in history.series.values()):
+        series = max(found, key=lambda one: len(set(one.steps)))
+        yield fact(
+            named("epochs_done", history),
+            len(set(series.steps)),
+            f'epochs with a value of "{series.name}"',
+            [of_series(series)],
         )
 
 
@@ -195,7 +209,13 @@ def lost_work(history: History, reading: Reading | None, settings: Settings) -> 
         (_SAVED, "lost", "last checkpoint"),
         (_RESUMED, "since_resume", "step resumed from"),
     ):
-        step = _told(reading, pattern, last)
+        # A run that starts once more after its last step resumed nothing yet.
+        before = (
+            max((max(series.lines) for series in history.series.values()), default=0)
+            if pattern is _RESUMED
+            else None
+        )
+        step = _told(reading, pattern, last, before)
         if step is None or not isinstance(step.value, int):
             continue
         steps = last - step.value
@@ -233,10 +253,14 @@ def _batch(history: History, settings: Settings) -> FactInput | None:
     return FactInput(told.name, told.value, told.place) if told is not None else None
 
 
-def _told(reading: Reading, pattern: "re.Pattern[str]", last: int) -> FactInput | None:
-    """The largest step not beyond the last one on lines that match."""
+def _told(
+    reading: Reading, pattern: "re.Pattern[str]", last: int, before: int | None = None
+) -> FactInput | None:
+    """The largest step not beyond the last one on lines that match, `before` a line where that matters."""
     best: FactInput | None = None
     for line in reading.lines:
+        if before is not None and line.number > before:
+            continue
         if len(line.text) > 1_000 or ("heckpoint" not in line.text and "resum" not in line.text.lower()):
             continue
         found = pattern.search(line.text)

@@ -25,8 +25,10 @@ from audit.failure.facts import (
     notices,
     outcomes,
     performance,
+    probes,
     results,
     samples,
+    stated,
 )
 from audit.failure.facts.histories import History, compared, histories, logged_histories, replicates
 from audit.failure.facts.make import fact, named, of_series
@@ -113,7 +115,14 @@ def compute(
     known = settings(repo, reading)
     parts: dict[str, Iterable[Fact]] = {
         "cause": _unsaid(
-            chain(assertions.between(told), assertions.facts(lines, cause), notices.facts(lines, cause)), told
+            chain(
+                assertions.between(told),
+                assertions.facts(lines, cause),
+                stated.facts(lines, cause),
+                probes.facts(lines),
+                notices.facts(lines),
+            ),
+            told,
         ),
         "memory": chain(
             memory.facts(lines),

@@ -28,11 +28,13 @@ def warm_up(count: int) -> int:
 
 
 def mean(values: Sequence[float]) -> float:
-    """The arithmetic mean of at least one value, infinite where their sum is beyond a float."""
+    """The arithmetic mean of at least one value, infinite where their sum is beyond a float, NaN of both infinities."""
     try:
         return fmean(values)
     except OverflowError:
         return math.inf
+    except ValueError:
+        return math.nan
 
 
 def finite(values: Sequence[float]) -> list[float]:

@@ -10,7 +10,7 @@ from audit.documents.verdict import Fact
 from audit.failure.facts.formulas import diverged_from, spikes
 from audit.failure.facts.histories import History, last_finite
 from audit.failure.facts.make import fact, named, of_point, of_series
-from audit.failure.facts.metrics import Meaning
+from audit.failure.facts.metrics import Meaning, plain
 from audit.failure.facts.samples import yes_and_no
 from audit.telemetry.model import Point, Series
 
@@ -267,8 +267,11 @@ def finals(history: History) -> Iterator[Fact]:
         last = last_finite(series)
         if last is None or yes_and_no(series):
             continue
+        stem = (
+            "stated" if plain(series.name).startswith("final ") else "final"
+        )  # beside the series' own last value
         yield fact(
-            named("final", history, series.name),
+            named(stem, history, series.name),
             last.value,
             f'last finite "{series.name}"',
             [of_point(series, last)],

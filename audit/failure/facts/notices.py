@@ -8,7 +8,6 @@ from audit.documents.verdict import Fact, FactInput
 from audit.failure.digits import integer
 from audit.failure.facts.make import fact
 from audit.failure.model import DISCOUNTED, Line
-from audit.telemetry.stdout import parse
 
 _WAIT = re.compile(
     r"(?i)\bretr(?:y|ying)\b[^\n]{0,40}?\bin (?P<wait>\d{1,6}(?:\.\d{1,3})?) ?(?:s|sec|seconds)\b"
@@ -25,53 +24,21 @@ _SUPPORTED = re.compile(r"supports? CUDA capabilit(?:y|ies)((?: (?:sm|compute)_\
 _MADE = re.compile(r"(\d[\d,]{0,12}) examples \[")
 
 
-def facts(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
+def facts(lines: Sequence[Line]) -> Iterator[Fact]:
     """All that are found, each kind once."""
     short = [line for line in lines if len(line.text) < 2_000]
-    yield from _cause_numbers(cause)
     yield from _coverage(short)
     yield from _architectures(short)
     yield from _retries(short)
     yield from _http_errors(short)
     yield from _examples(lines)
     yield from _announced(short)
+    yield from _overflows(short)
+    yield from _vocabularies(short)
 
 
 def _place(line: Line) -> str:
     return f"{line.source}:{line.number}"
-
-
-_NUMBER = re.compile(r"(?<![\w./:-])[-+]?\d{1,15}(?:\.\d{1,12})?(?:e[-+]?\d{1,3})?(?![\w/:-]|\.\d)")
-_WORD = re.compile(r"([A-Za-z_][\w.]{0,40})\W{0,6}\Z")
-_MOST = 6
-_NAMELESS = frozenset(
-    "a an the of in is are was at on to for from by than and or but with which has have got be e which that it as".split()
-)
-
-
-def _cause_numbers(cause: Line | None) -> Iterator[Fact]:
-    """The numbers of the cause's own line, under the word before each: sizes, limits, codes, labels."""
-    if cause is None or len(cause.text) > 2_000 or "to allocate" in cause.text:
-        return  # `memory` reads an allocator's report
-    stated = parse(cause.text)
-    if stated is not None and stated.step is not None:
-        return  # a metric line: its numbers are those of a series
-    seen: set[float] = set()
-    text = re.sub(r"^\W*\w+ [\d:]+(?:\.\d+)? ", "", cause.text)
-    for found in _NUMBER.finditer(text):
-        value = float(found.group())
-        if value in seen or not math.isfinite(value) or len(seen) == _MOST:
-            continue
-        seen.add(value)
-        word = _WORD.search(text[: found.start()])
-        named = word is not None and word[1].lower() not in _NAMELESS
-        name = f"{word[1].lower()}_in_cause" if word is not None and named else f"number_{len(seen)}_in_cause"
-        yield fact(
-            name,
-            int(value) if value.is_integer() else value,
-            "as the cause's line says",
-            [FactInput("number", found.group(), _place(cause))],
-        )
 
 
 def _coverage(lines: Sequence[Line]) -> Iterator[Fact]:
@@ -213,3 +180,52 @@ def _announced(lines: Sequence[Line]) -> Iterator[Fact]:
                 f'headings that begin with "{word}"',
                 [FactInput("first", told[0].text.strip()[:80], _place(told[0]))],
             )
+
+
+_OVERFLOW = re.compile(
+    r"\bOVERFLOW\b|\b[Gg]radient overflow\b|\boverflow (?:detected|occurred)\b|\b[Oo]verflow\b.{0,40}\b[Ss]kipping\b"
+)
+
+
+def _overflows(lines: Sequence[Line]) -> Iterator[Fact]:
+    """Steps that a loss scaler skipped, as the lines of the first writer tell them."""
+    told = [line for line in lines if "verflow" in line.text.lower() and _OVERFLOW.search(line.text)]
+    own = [line for line in told if line.stream.rank == told[0].stream.rank] if told else []
+    if len(own) > 1:
+        ends = [
+            FactInput("first", "overflow", _place(own[0])),
+            FactInput("last", "overflow", _place(own[-1])),
+        ]
+        yield fact("overflow_steps", len(own), "lines that tell of an overflow", ends)
+
+
+_VOCABULARY = re.compile(
+    r"(?i)\b(?:padded[ _-]?)?vocab(?:ulary)?(?:[ _-]?size)?[ :=]{1,4}(?P<size>\d{3,8})\b(?!\.\d)"
+)
+_TOKENIZER = re.compile(
+    r"(?i)\btokenizer\b.{0,240}?\b(?:len(?:gth)?|size|tokens|total)\)?[ :=]{1,4}(?P<size>\d{3,8})\b(?!\.\d)"
+)
+
+
+def _vocabularies(lines: Sequence[Line]) -> Iterator[Fact]:
+    """The sizes of the model's vocabulary and of the tokenizer, where the log tells both and they differ."""
+    model = tokenizer = None
+    for line in lines:
+        if "okeni" not in line.text and "vocab" not in line.text.lower():
+            continue
+        of_tokenizer = _TOKENIZER.search(line.text)
+        of_model = _VOCABULARY.search(line.text) if of_tokenizer is None else None
+        if of_tokenizer is not None:
+            tokenizer = tokenizer or FactInput("tokenizer", integer(of_tokenizer["size"]), _place(line))
+        elif of_model is not None:
+            model = model or FactInput("vocabulary", integer(of_model["size"]), _place(line))
+    if model is None or tokenizer is None or model.value == tokenizer.value:
+        return
+    yield fact("model_vocabulary", int(model.value or 0), "as the log tells it", [model])
+    yield fact("tokenizer_vocabulary", int(tokenizer.value or 0), "as the log tells it", [tokenizer])
+    yield fact(
+        "tokenizer_minus_model_vocabulary",
+        int(tokenizer.value or 0) - int(model.value or 0),
+        "tokenizer - model",
+        [tokenizer, model],
+    )

@@ -20,7 +20,9 @@ _MAX_LAUNCHES = 40
 
 STEPS = frozenset(
     ("max steps", "train iters", "total steps", "num steps", "steps", "max iters", "iterations", "num iterations",
-     "num train steps", "training steps", "total iters", "train steps", "n steps", "max train steps", "total training steps")
+     "num train steps", "training steps", "total iters", "train steps", "n steps", "max train steps", "total training steps",
+     "trees", "num trees", "n estimators", "num boost round", "boosting rounds", "num rounds", "num round", "nrounds", "rounds", "max updates",
+     "num updates", "total updates", "episodes", "num episodes", "max episodes", "total timesteps", "num generations", "expect steps")
 )  # fmt: skip
 EPOCHS = frozenset(("epochs", "num epochs", "max epochs", "num train epochs", "n epochs", "total epochs"))
 BATCH = frozenset(
