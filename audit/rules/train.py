@@ -53,10 +53,13 @@ def optimizer(view: View) -> Iterable[Outcome]:
 
 
 def precision(view: View) -> Iterable[Outcome]:
+    """Asked for where the code can leave single precision, and of language models, whose trainers do so by a flag."""
     if _fits_only(view):
         yield not_applicable("An estimator is fitted to a table.")
     elif view.says("training.precision"):
         yield passed(f"{view.name} says in which precision the model is trained.")
+    elif not view.is_any("finetuning") and not view.context.signals.mixed_precision.value:
+        yield passed("The code trains in its framework's own precision.")
     else:
         yield view.lacks("in which precision the model is trained", "training.precision")
 

@@ -11,7 +11,7 @@ from audit.documents.place import Place
 from audit.profiles import Profile, profiles
 from audit.rules.catalogue import RULES, rule, run
 from audit.rules.manifest import ASKED_ELSEWHERE
-from tests.rules.computed import audited
+from tests.rules.computed import LOOP, audited
 from tests.rules.declaring import LEVEL_1, broken, state, told, with_manifest
 
 TUNE = """
@@ -88,6 +88,7 @@ PASSES = [
     ("train.hyperparameters_declared", "rl", "training: {learning_rate: 0.1, batch_size: 8, total_timesteps: 10}"),
     ("train.optimizer_declared", "training", "training: {optimizer: sgd}"),
     ("train.precision_declared", "training", "training: {precision: bf16}"),
+    ("train.precision_declared", "rl", ""),
     ("train.lora_config_complete", "finetuning", "training: {method: lora, lora: {rank: 8, alpha: 8, target_modules: [q]}}"),
     ("privacy.threat_model_declared", "privacy", "privacy: {threat_model: black box}"),
     ("privacy.mechanism_declared", "privacy", "privacy: {mechanism: none}"),
@@ -133,7 +134,7 @@ FAILS = [
     ("train.hyperparameters_declared", "training", "training: {batch_size: 8}", "does not say learning_rate and epochs of training."),
     ("train.hyperparameters_declared", "rl", "training: {learning_rate: 1, batch_size: 8}", "does not say total_timesteps of training."),
     ("train.optimizer_declared", "training", "", "does not say with which optimizer the model is trained."),
-    ("train.precision_declared", "rl", "", "does not say in which precision the model is trained."),
+    ("train.precision_declared", "finetuning", "", "does not say in which precision the model is trained."),
     ("train.lora_config_complete", "finetuning", "training: {method: QLoRA}", "does not say rank, alpha and target_modules of LoRA."),
     ("privacy.threat_model_declared", "privacy", "", "does not say what an attacker knows and wants."),
     ("privacy.mechanism_declared", "privacy", "", "does not say what protects, or that nothing does."),
@@ -300,6 +301,16 @@ def test_profiles_that_are_declared_and_seen() -> None:
         "ml-audit.yaml declares the profile rl, for which nothing in the code speaks.",
     ]
     assert state("exec.profile_detection_mismatch", "project: {name: x}") is Status.NOT_APPLICABLE
+
+
+def test_precision_is_asked_for_where_the_code_mixes_it() -> None:
+    inside = "        with torch.autocast('cuda'):\n            loss = model(x, y)\n"
+    code = (
+        LOOP.replace("        loss = model(x, y)\n", inside)
+        + "\nif __name__ == '__main__':\n    train(1, 2)\n"
+    )
+    (found,) = broken("train.precision_declared", of("training"), {"train.py": code})
+    assert found.message.startswith("ml-audit.yaml does not say in which precision the model is trained")
 
 
 def test_quantization_is_asked_for_where_the_code_quantizes() -> None:
