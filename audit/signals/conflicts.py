@@ -13,6 +13,7 @@ from audit.documents.place import Place
 from audit.documents.signals import ConfigConflict, ConflictPlace, Signal
 from audit.facts.classify import is_test_path
 from audit.facts.python.model import Call
+from audit.signals.command_conflicts import command_conflicts
 from audit.signals.repository import Repository
 from audit.signals.training_path import TrainingPath, resolve_target
 
@@ -31,6 +32,7 @@ def config_conflicts(repository: Repository, path: TrainingPath) -> Signal[tuple
         *_joined([*_options(repository), *_documented_defaults(repository, path)]),
         *_hydra_defaults(repository),
         *_python_versions(repository),
+        *command_conflicts(repository, path),
     ]
     places = tuple(
         Place(p.path, p.line, f"{conflict.setting}: {p.value}") for conflict in found for p in conflict.places
@@ -122,12 +124,45 @@ def _options(repository: Repository) -> Iterator[ConfigConflict]:
                 (here, ConflictPlace(option.path, option.line, f"help: default {said}")),
                 "the help text states another default than the code has",
             )
+        if option.default and option.choices and (meant := _other_choice(option)):
+            yield ConfigConflict(
+                setting,
+                (here, ConflictPlace(option.path, option.line, f"help: {meant}")),
+                "the help text says that another choice is the default",
+            )
         if option.default and option.choices and _is_no_choice(option.default, option.choices):
             yield ConfigConflict(
                 setting,
                 (here, ConflictPlace(option.path, option.line, f"choices={option.choices}")),
                 _NO_CHOICE,
             )
+
+
+_DEFAULTS_TO = re.compile(r"(?i)\bdefaults? (?:to|is)\b[:=]?([^.;,()]{1,120})")
+
+
+def _other_choice(option: _Option) -> str:
+    """What the help says is the default, where that names another choice than the one that is; "" where it does not."""
+    match = _DEFAULTS_TO.search(option.help)
+    try:
+        have, allowed = ast.literal_eval(option.default), ast.literal_eval(option.choices)
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        return ""
+    if (
+        match is None
+        or not isinstance(have, str)
+        or not isinstance(allowed, (list, tuple))
+        or "%(" in match[1]
+    ):
+        return ""
+    said = match[1].lower()
+    words = set(re.findall(r"[\w\-.]+", said))
+    others = [
+        each
+        for each in allowed
+        if isinstance(each, str) and len(each) > 3 and each.lower() in words and each != have
+    ]
+    return " ".join(match[0].split()) if len(others) == 1 and have.lower() not in said else ""
 
 
 def _is_no_choice(default: str, choices: str) -> bool:
