@@ -88,7 +88,7 @@ def judged(
         ):
             return _lower(severity), why
         return severity, why
-    if _is_off(leaf.value):
+    if _is_off(leaf.value) and not (concept.endswith(_ZERO_COUNTS) and normal(leaf.value) == 0):
         return DriftSeverity.LOW, OFF
     if entry.versions or concept.startswith(("custom.", "evaluation.code.")):
         return min(severity, DriftSeverity.LOW, key=lambda s: s.rank), why
@@ -109,6 +109,8 @@ def _is_off(value: Value) -> bool:
     return plain is None or plain is False or (plain in ("", "none", "???", (), 0) and plain is not True)
 
 
+_ZERO_COUNTS = ("temperature", "seed", "few_shot")
+"""Settings of which zero is a value like any other."""
 _EXACT = re.compile(r"(?:===?)?v?(\d[\w.+!-]{0,60})")
 
 

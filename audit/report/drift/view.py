@@ -66,9 +66,31 @@ def grouped(changes: Iterable[Change]) -> list[tuple[Row, Change]]:
         key = (made.severity, made.kind, made.name, made.concept, made.before, made.after, made.diff)
         more[key] += 1
         first.setdefault(key, (made, change))
-    return [
+    counted = [
         (msgspec.structs.replace(made, more=more[key] - 1), change) for key, (made, change) in first.items()
     ]
+    return _with_files_together(counted)
+
+
+_MOST_FILES = 5
+"""Files that may come or go before they are told in one row."""
+
+
+def _with_files_together(listed: list[tuple[Row, Change]]) -> list[tuple[Row, Change]]:
+    """Many files that came, or went, as one row with their names."""
+    for kind in (ChangeKind.ADDED, ChangeKind.REMOVED):
+        files = [pair for pair in listed if pair[0].concept == "experiment.files" and pair[0].kind is kind]
+        if len(files) <= _MOST_FILES:
+            continue
+        first, change = files[0]
+        names = cut(", ".join(row.name for row, _ in files), _LONGEST)
+        words = f"all settings of {len(files)} files and functions"
+        side = {"after": words} if kind is ChangeKind.ADDED else {"before": words}
+        together = msgspec.structs.replace(first, name=names, where="", more=0, **side)
+        place = listed.index(files[0])
+        rest = [pair for pair in listed if pair not in files]
+        listed = [*rest[:place], (together, change), *rest[place:]]
+    return listed
 
 
 def row(change: Change) -> Row:

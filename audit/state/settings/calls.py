@@ -143,11 +143,16 @@ def _keywords(call: Call, last: str, scope: str, shown: str) -> Iterator[Found]:
             kind = family.concept if family.concept.count(".") > 1 else f"{family.concept}.{plain(name)}"
         if kind is None or kind == "recording":
             continue
+        if name == "dtype" and family is None and not _LOADS_MODEL.search(call.name):
+            continue  # the type of one tensor
         if family is None and (name in _AMBIGUOUS or _says_little(kind, name, text)):
             continue
         yield _found(kind, scope, f"{shown}.{name}", text, call)
 
 
+_LOADS_MODEL = re.compile(
+    r"(?:from_pretrained|from_config|pipeline|load_model|Model\w*|create_model|Engine\w*|LLM)$"
+)
 # Words that mean a setting where a configuration says them, and anything at all where a call does.
 _AMBIGUOUS = frozenset(
     "strategy normalize kernel depth width degree scale clip translate shear freeze compile description instruction instructions prompt template features columns columns_to_remove "

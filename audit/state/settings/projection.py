@@ -98,7 +98,9 @@ def is_prompt_file(path: str) -> bool:
     )
 
 
-_WEB = re.compile(r"(?i)\.html?\.|(?:^|/)(?:issue_template|pull_request_template|email|web|docs?)[\w-]*/")
+_WEB = re.compile(
+    r"(?i)\.html?\.|(?:docker|containerfile|compose|helm|k8s|kubernetes|nginx|slurm|sbatch|readme|setup|pyproject|workflow|latex)[\w.-]*\.(?:jinja2?|j2|tmpl)$|\.(?:ya?ml|sh|toml|py|json|cfg|conf|tex|cu|cpp|h|sql|css|js)\.(?:jinja2?|j2|tmpl)$|(?:^|/)(?:issue_template|pull_request_template|email|web|docs?)[\w-]*/"
+)
 
 
 def is_data_file(path: str) -> bool:
