@@ -20,7 +20,7 @@ from audit.cli.schema_command import NAMES, schema_text
 from audit.engine.exit_codes import MEANINGS
 from audit.rules.catalogue import RULES
 from audit.rules.rule import Rule
-from tools import action_files, profile_page, signature_pages
+from tools import action_files, profile_page, severity_page, signature_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 RULE_PAGES = ROOT / "docs" / "rules"
@@ -40,6 +40,7 @@ def documents() -> Iterator[tuple[Path, str]]:
         )
     yield from signature_pages.pages(SIGNATURE_PAGES)
     yield ROOT / "docs" / "profiles.md", profile_page.text()
+    yield ROOT / "docs" / "drift-severities.md", severity_page.text()
     yield ROOT / "docs" / "cli.md", command_reference()
     for name in NAMES:
         yield ROOT / "schemas" / f"{name}.schema.json", schema_text(name)
