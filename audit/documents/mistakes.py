@@ -30,10 +30,12 @@ class Mistake(msgspec.Struct, frozen=True, order=True):
 
 
 class Positions(msgspec.Struct, frozen=True):
-    """Where each key of a document stands. `name`: the file's path; `marks`: line and column from 1, by the keys (and indices) that lead there."""
+    """Where each key of a document stands. `name`: the file's path; `marks`: line and column from 1, by the keys (and indices) that lead there; `flow`:
+    tables and lists that are written in brackets."""
 
     name: str
     marks: dict[Path, Mark]
+    flow: frozenset[Path] = frozenset()
 
     def nearest(self, path: Path) -> Mark:
         """The mark of `path`, else of the closest table around it."""

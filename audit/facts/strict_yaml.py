@@ -5,6 +5,7 @@ documents) gets anywhere: each is a mistake with its line. Values stay text as w
 `1234567` is no number, and `2e-5` is one.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, Final
@@ -35,12 +36,13 @@ class Text(str):
 
 class Reading(msgspec.Struct, frozen=True):
     """What a text says. `value`: dicts, lists and `Text`, None for null; `marks`: where each key (of a table) or item (of a list) stands, by path;
-    `whole`: whether it was read to its end, so that what is missing in it is missing."""
+    `whole`: whether it was read to its end, so that what is missing in it is missing; `flow`: tables and lists that are written in brackets."""
 
     value: Any
     marks: dict[Path, Mark]
     mistakes: tuple[Mistake, ...]
     whole: bool = True
+    flow: frozenset[Path] = frozenset()
 
 
 class _Stop(Exception):
@@ -71,7 +73,9 @@ def read_yaml(data: bytes) -> Reading:
         builder.mistakes.append(_broken(error, text))
     except (RecursionError, UnicodeError, ValueError) as error:
         builder.mistakes.append(Mistake(1, 1, f"this is no YAML ({type(error).__name__})"))
-    return Reading(builder.root, builder.marks, tuple(sorted(set(builder.mistakes))), whole)
+    return Reading(
+        builder.root, builder.marks, tuple(sorted(set(builder.mistakes))), whole, frozenset(builder.flow)
+    )
 
 
 def _events(text: str) -> Iterator[Any]:
@@ -109,6 +113,7 @@ class _Builder:
         self.root: Any = None
         self.marks: dict[Path, Mark] = {}
         self.mistakes: list[Mistake] = []
+        self.flow: set[Path] = set()
         self._open: list[_Open] = []
         self._documents = 0
         self._nodes = 0
@@ -174,6 +179,8 @@ class _Builder:
             return None
         if len(self._open) >= MAX_DEPTH:
             self._stop(event, f"nested deeper than {MAX_DEPTH} levels")
+        if event.flow_style:
+            self.flow.add(path)
         return {} if isinstance(event, yaml.MappingStartEvent) else []
 
     def _put(self, top: _Open | None, value: Any) -> None:
@@ -236,3 +243,11 @@ def untyped(value: Any) -> Any:
     if isinstance(value, list):
         return [untyped(item) for item in value if item is not None]
     return scalar(value) if isinstance(value, str) else value
+
+
+_ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+def quoted(text: str) -> str:
+    """The text in double quotes: JSON's escapes are YAML's, too, but for characters that YAML does not take as they are."""
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))

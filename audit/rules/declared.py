@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from audit.documents.finding import Severity
+from audit.documents.finding import Fix, Severity
 from audit.documents.place import Place
-from audit.documents.state import Leaf
+from audit.documents.state import Confidence, Leaf
+from audit.rules.manifest_edit import edits
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable
 from audit.rules.wording import listed
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:  # computed only where something is missing
 
 Check = Callable[["View"], Iterable[Outcome]]
 
+MANIFEST: Final = "ml-audit.yaml"
 _SHOWN: Final = 3
 """Places in the code that one finding shows for what the manifest does not say."""
 _LONGEST: Final = 60
@@ -104,11 +106,19 @@ class View:
         return Place(self.name, line, note)
 
     def lacks(
-        self, what: str, *paths: str, fix: str = "", key: str = "", severity: Severity | None = None
+        self,
+        what: str,
+        *paths: str,
+        every: bool = False,
+        fix: str = "",
+        key: str = "",
+        severity: Severity | None = None,
     ) -> Outcome:
-        """The failure that the manifest does not say `what`, which stands at `paths`; with where the code shows it."""
+        """The failure that the manifest does not say `what`, which stands at one of `paths`, or at `every` one; with where the code shows it, and the
+        line to add where the code is sure."""
         seen = [found for path in paths for found in candidates(self.context, path)]
         shown = f"; {_told(seen[0])}" if seen else ""
+        sure = [found for found in seen if found[1].confidence is Confidence.OBSERVED]
         return failed(
             f"{self.name} does not say {what}{shown}.",
             self.place(paths[0]),
@@ -117,10 +127,20 @@ class View:
                 for path, leaf in seen[:_SHOWN]
                 if leaf.place
             ),
-            fix=fix or None,
+            fix=self._line_to_add(sure if every else sure[:1]) or fix or None,
             key=key or paths[0],
             severity=severity,
         )
+
+    def _line_to_add(self, found: list[tuple[str, Leaf]]) -> Fix | None:
+        """What the code has, as lines of the manifest."""
+        declared = self.context.declared
+        if declared is None or self.name != MANIFEST or not found:
+            return None
+        made = edits(declared, found)
+        lines = [line.partition("  #")[0].strip() for edit in made for line in edit.replacement.splitlines()]
+        text = f"Add {listed([f'`{line}`' for line in lines], 9)} if that is what ran."
+        return Fix(text, safe=True, edits=made) if made else None
 
 
 def _told(found: tuple[str, Leaf]) -> str:

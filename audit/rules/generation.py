@@ -19,7 +19,7 @@ def params(view: View) -> Iterable[Outcome]:
         asked.remove("generation.temperature")
     silent = missing(view, *asked)
     if silent:
-        yield view.lacks(f"{named(silent)} of generation", *silent, key="generation")
+        yield view.lacks(f"{named(silent)} of generation", *silent, every=True, key="generation")
     else:
         yield passed(f"{view.name} says how outputs are drawn.")
 
@@ -63,7 +63,7 @@ def backend_config(view: View) -> Iterable[Outcome]:
     }
     silent = [path for path, paths in ways.items() if not view.says(*paths)]
     if silent:
-        yield view.lacks(f"{named(silent)} of {name}", *silent, key="backend")
+        yield view.lacks(f"{named(silent)} of {name}", *silent, every=True, key="backend")
     else:
         yield passed(f"{view.name} says how {name} is set up.")
 

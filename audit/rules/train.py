@@ -32,7 +32,7 @@ def hyperparameters(view: View) -> Iterable[Outcome]:
     if not view.says(*_LENGTH):
         silent.append(_likely_length(view))
     if silent:
-        yield view.lacks(f"{named(silent)} of training", *silent, key="training")
+        yield view.lacks(f"{named(silent)} of training", *silent, every=True, key="training")
     else:
         yield passed(f"{view.name} says learning rate, batch size and length of training.")
 
@@ -73,7 +73,7 @@ def lora(view: View) -> Iterable[Outcome]:
         return
     silent = missing(view, *_LORA)
     if silent:
-        yield view.lacks(f"{named(silent)} of LoRA", *silent, key="lora")
+        yield view.lacks(f"{named(silent)} of LoRA", *silent, every=True, key="lora")
     else:
         yield passed(f"{view.name} says rank, alpha and target modules of LoRA.")
 

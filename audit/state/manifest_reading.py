@@ -38,7 +38,7 @@ def read_declared(data: bytes, name: str = "ml-audit.yaml") -> Declared:
     reading = read_yaml(data)
     if not reading.whole:
         raise document_error(reading.mistakes, name, ADVICE)
-    positions = Positions(name, reading.marks)
+    positions = Positions(name, reading.marks, reading.flow)
     mistakes = list(reading.mistakes)
     value = {} if reading.value is None else reading.value
     manifest: Manifest | None = None

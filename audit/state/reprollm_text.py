@@ -1,6 +1,5 @@
 """The old manifest written anew as ours: the values at their new places, its comments with them."""
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any, Final
@@ -9,7 +8,7 @@ import msgspec
 import yaml
 
 from audit.documents.mistakes import Path, document_error
-from audit.facts.strict_yaml import Text, read_yaml
+from audit.facts.strict_yaml import Text, quoted, read_yaml
 from audit.facts.yaml_nodes import BREAKS, Loader
 from audit.state.manifest_reading import ADVICE, read_manifest
 from audit.state.reprollm import NAME, Moved, converted, read_reprollm
@@ -231,20 +230,10 @@ def _inline(value: Any) -> str:
         return text
     if _WORD.fullmatch(text) and text == text.strip() and text[0].isalpha() and text.lower() not in _SPECIAL:
         return text
-    return _quoted(text)
-
-
-_ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-
-
-def _quoted(text: str) -> str:
-    """The text in double quotes: JSON's escapes are YAML's, too, but for characters that YAML does not take as they are."""
-    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return quoted(text)
 
 
 def _key(key: str) -> str:
     return (
-        key
-        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", key) and key.lower() not in _SPECIAL
-        else _quoted(key)
+        key if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", key) and key.lower() not in _SPECIAL else quoted(key)
     )
