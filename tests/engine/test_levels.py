@@ -185,3 +185,16 @@ def test_the_manifest_of_reprollm_is_read(trainer, tmp_path):
     assert (report.level, report.profiles.declared) == (1, ("training",))
     (found,) = [each for each in report.findings if each.rule == "train.optimizer_declared"]
     assert found.message.startswith("reprollm.yaml does not say")
+
+
+def test_lines_that_moved_moved_in_what_is_proposed(trainer, tmp_path):
+    """The tree that says the same as the one before: the earlier answer with other lines is the answer that a whole audit gives."""
+    write(trainer, {"ml-audit.yaml": MANIFEST + "training:\n  batch_size: 4\n"})
+    commit(trainer)
+    audited(trainer, tmp_path)
+    (trainer / "train.py").write_text("# a comment\n" + (trainer / "train.py").read_text())
+    moved = audited(trainer, tmp_path)
+    assert moved.findings == audited(trainer, tmp_path, use_cache=False).findings
+    (found,) = [each for each in moved.findings if each.rule == "train.optimizer_declared"]
+    assert found.fix is not None
+    assert [edit.replacement for edit in found.fix.edits] == ["  optimizer: SGD  # from train.py:8\n"]
