@@ -209,10 +209,12 @@ def test_paths_keep_their_concept(concept: str, file: str, scope: str, key: str)
 
 
 def test_the_markdown_is_bounded() -> None:
+    sides = code("a\n" * 500), code("b\n" * 500)
+    names = [f"custom.x{n}@{'f' * 150}{n}.py::k{n}" for n in range(3000)]
+    high = DriftSeverity.HIGH
     changes = tuple(
-        Change(f"custom.x{n}@{'f' * 150}{n}.py::k{n}", ChangeKind.CHANGED, DriftSeverity.HIGH, "w " * 40, code("a\n" * 500), code("b\n" * 500), None, "d\n" * 2000)
-        for n in range(3000)
-    )  # fmt: skip
+        Change(name, ChangeKind.CHANGED, high, "w " * 40, *sides, None, "d\n" * 2000) for name in names
+    )
     found = Drift(
         1, Tool("ml-audit", "0"), Side("a", "code"), Side("b", "code"), False, {"HIGH": 3000}, changes, 0
     )

@@ -154,23 +154,33 @@ def moved(files: Files, old: str, new: str) -> Files:
     return {new if name == old else name: text for name, text in files.items()}
 
 
+OPTION = '    parser.add_argument("--batch-size", type=int, default={})\n    parser.add_argument("--amp"'
+LAYOUT = 'add_argument(\n        "--epochs",\n        type=int,\n        default=90,\n    )'
+
+SAID = '"""Share of right answers."""'
+RENAMED = TRAINED | {
+    "metrics.py": TRAINED["metrics.py"].replace("best", "guess").replace("right", "hits"),
+    "train.py": TRAINED["train.py"].replace("args", "opt"),
+}
+WINDOWS = TUNED | {
+    name: text.replace("\n", "\r\n") for name, text in TUNED.items() if name.endswith((".txt", ".yaml"))
+}
 NO_CHANGE = {
     "a literal in another spelling": (TRAINED, edited(TRAINED, "train.py", "weight_decay=1e-4", "weight_decay=0.0001")),
     "a quoted number": (TUNED, edited(TUNED, "recipes/sft.yaml", "2.0e-05", '"0.00002"')),
     "lines that move": (TRAINED, TRAINED | {"train.py": "# a comment\n\n\n" + TRAINED["train.py"]}),
-    "another layout": (TRAINED, edited(TRAINED, "train.py", 'add_argument("--epochs", type=int, default=90)', 'add_argument(\n        "--epochs",\n        type=int,\n        default=90,\n    )')),
+    "another layout": (TRAINED, edited(TRAINED, "train.py", 'add_argument("--epochs", type=int, default=90)', LAYOUT)),
     "keywords in another order": (TRAINED, edited(TRAINED, "train.py", "momentum=0.9, weight_decay=1e-4", "weight_decay=1e-4, momentum=0.9")),
     "keys in another order": (TRAINED, edited(TRAINED, "configs/base.yaml", "  name: sgd\n  lr: 0.1\n", "  lr: 0.1\n  name: sgd\n")),
-    "other line ends": (TUNED, TUNED | {name: text.replace("\n", "\r\n") for name, text in TUNED.items() if name.endswith((".txt", ".yaml"))}),
+    "other line ends": (TUNED, WINDOWS),
     "a renamed function": (TRAINED, TRAINED | {"train.py": TRAINED["train.py"].replace("main()", "run_training()")}),
-    "renamed variables": (TRAINED, TRAINED | {"metrics.py": TRAINED["metrics.py"].replace("best", "guess").replace("right", "hits"), "train.py": TRAINED["train.py"].replace("args", "opt")}),
+    "renamed variables": (TRAINED, RENAMED),
     "a moved file": (TRAINED, moved(TRAINED, "train.py", "src/train.py")),
     "a moved configuration": (TRAINED, moved(TRAINED, "configs/base.yaml", "conf/default.yaml")),
     "a moved prompt": (TUNED, moved(TUNED, "prompts/system.txt", "prompts/v1/system.txt")),
-    "a moved key": (TRAINED, edited(TRAINED, "configs/base.yaml", "  dropout: 0.1\n", "") | {}),
     "a literal that becomes an option": (
         TRAINED,
-        edited(edited(TRAINED, "train.py", "batch_size=128", "batch_size=args.batch_size"), "train.py", '    parser.add_argument("--amp"', '    parser.add_argument("--batch-size", type=int, default=128)\n    parser.add_argument("--amp"'),
+        edited(edited(TRAINED, "train.py", "batch_size=128", "batch_size=args.batch_size"), "train.py", '    parser.add_argument("--amp"', OPTION.format(128)),
     ),
     "a renamed key": (TRAINED, edited(TRAINED, "configs/base.yaml", "  lr: 0.1", "  learning_rate: 0.1")),
     "a renamed option": (TRAINED, edited(TRAINED, "train.py", '"--frobnicate"', '"--frobnication"')),
@@ -179,11 +189,10 @@ NO_CHANGE = {
     "tools of development": (TRAINED, edited(TRAINED, "requirements-dev.txt", "8.3.2", "8.4.0")),
     "where results go": (TRAINED, edited(TRAINED, "train.py", 'default="out"', 'default="results"')),
     "how much is logged": (TRAINED, edited(TRAINED, "configs/base.yaml", "level: info", "level: debug")),
-    "a document string and a print in a metric": (TRAINED, edited(TRAINED, "metrics.py", '"""Share of right answers."""', '"""How many answers are right."""\n    print("measuring")')),
+    "a document string and a print in a metric": (TRAINED, edited(TRAINED, "metrics.py", SAID, '"""How many are right."""\n    print("measuring")')),
     "the version of the project itself": (JUDGED, edited(JUDGED, "pyproject.toml", 'version = "1.0"', 'version = "1.1"')),
     "specifiers in another order": (TRAINED | {"requirements.txt": "numpy>=1.26,<3\n"}, TRAINED | {"requirements.txt": "numpy<3, >=1.26\n"}),
 }  # fmt: skip
-del NO_CHANGE["a moved key"]
 
 
 @pytest.mark.parametrize("name", NO_CHANGE)

@@ -1,78 +1,40 @@
 """Settings that the keywords and arguments of library calls state."""
 
 import re
-from collections.abc import Iterator, Mapping
-
-import msgspec
+from collections.abc import Iterator
 
 from audit.documents.state import Value
 from audit.facts.python.model import Call
 from audit.state.names import concept, plain
 from audit.state.settings.expressions import Unknown, value_of
 from audit.state.settings.key import Found
+from audit.state.settings.vocabulary import family_of, words
 
 _OPTIMIZER = re.compile(
-    r"(?:torch\.optim\.(?!lr_scheduler)\w+|(?:tensorflow\.)?(?:keras\.)(?:optimizers\.)(?:legacy\.)?[A-Z]\w*|tensorflow\.train\.\w*Optimizer|optax\.(?:adamw?|sgd|lion|rmsprop|adafactor|lamb|lars|adagrad|radam|nadamw?|novograd|adabelief)"
-    r"|(?:bitsandbytes\.optim|torch_optimizer|transformers|transformers\.optimization|apex\.optimizers|deepspeed\.ops\.\w+|timm\.optim|lion_pytorch|prodigyopt|optimizers?)\.(?:\w*(?:Adam|SGD|Lion|Lamb|LAMB|LARS|Adafactor|Prodigy|RMSprop)\w*))"
+    r"torch\.optim\.(?!lr_scheduler)\w+"
+    r"|(?:tensorflow\.)?keras\.optimizers\.(?:legacy\.)?[A-Z]\w*"
+    r"|tensorflow\.train\.\w*Optimizer"
+    r"|optax\.(?:adamw?|sgd|lion|rmsprop|adafactor|lamb|lars|adagrad|radam|nadamw?|novograd|adabelief)"
+    r"|(?:bitsandbytes\.optim|torch_optimizer|transformers|transformers\.optimization|apex\.optimizers|deepspeed\.ops\.\w+|timm\.optim|lion_pytorch|prodigyopt"
+    r"|optimizers?)\.\w*(?:Adam|SGD|Lion|Lamb|LAMB|LARS|Adafactor|Prodigy|RMSprop)\w*"
 )
 _SCHEDULE = re.compile(
-    r"(?:torch\.optim\.lr_scheduler\.[A-Z]\w+|(?:transformers\.(?:\w+\.)?|diffusers\.(?:\w+\.)?)get_\w*schedule\w*|optax\.(?:\w+_schedule|schedules\.\w+)|timm\.scheduler\.\w+|(?:tensorflow\.)?keras\.optimizers\.schedules\.\w+)"
+    r"torch\.optim\.lr_scheduler\.[A-Z]\w+"
+    r"|(?:transformers|diffusers)\.(?:\w+\.)?get_\w*schedule\w*"
+    r"|optax\.(?:\w+_schedule|schedules\.\w+)"
+    r"|timm\.scheduler\.\w+"
+    r"|(?:tensorflow\.)?keras\.optimizers\.schedules\.\w+"
 )
-_SEEDS = frozenset(
-    "manual_seed manual_seed_all seed set_seed seed_everything seed_all set_random_seed random_seed PRNGKey default_rng RandomState enable_full_determinism set_global_seed set_global_seeds setup_seed fix_seed set_all_seeds".split()
-)
-_DETERMINISM = frozenset(
-    "use_deterministic_algorithms enable_op_determinism set_deterministic set_deterministic_debug_mode".split()
-)
-# Calls whose keywords are words of their own: what a parser's option is called, what a logger writes.
-_NOT_SETTINGS = frozenset(
-    """
-    add_argument ArgumentParser field Field option Option print log info debug warning join format dict getattr setattr hasattr get pop update run Popen check_call check_output system dumps dump
-    loads save savez save_pretrained save_file push_to_hub SummaryWriter TensorBoardLogger WandbLogger CSVLogger MLFlowLogger basicConfig getLogger read_csv Path open add_parser Console Table
-    ModelCheckpoint Live create_repo upload_file upload_folder init set_defaults plot scatter RotatingFileHandler FileHandler torch_load load_state_dict warn urlopen urlretrieve register argument Argument
-    """.split()
-)
-
-
-class _Class(msgspec.Struct, frozen=True):
-    """What keywords of a family of calls are: `concept` for a name that is not known by itself, "" to leave it out; `own`: names that mean something else here."""
-
-    name: re.Pattern[str]
-    concept: str
-    own: Mapping[str, str] = {}
-
-
-_CLASSES = (
-    _Class(
-        re.compile(r"load_dataset(?:_builder)?|load_from_disk|get_dataset_\w+|DatasetBuilder"),
-        "",
-        {"revision": "datasets.train.revision", "name": "datasets.train.subset", "path": "datasets.train.id", "data_files": "datasets.train.id"},
-    ),
-    _Class(re.compile(r"(?:\w*LoraConfig|LoHaConfig|AdaLoraConfig|IA3Config|PrefixTuningConfig|PromptTuningConfig)"), "training.params.lora", {"bias": "training.params.lora", "task_type": "training.params.lora"}),
-    _Class(re.compile(r"(?:BitsAndBytesConfig|GPTQConfig|AwqConfig|QuantoConfig|HqqConfig|TorchAoConfig)"), "models.primary.quantization"),
-    _Class(
-        re.compile(r"(?:SamplingParams|GenerationConfig|GenerateConfig|generate|agenerate)"), "",
-        {"n": "generation.n", "seed": "generation.seed", "num_samples": "generation.n", "max_length": "generation.max_tokens", "max_len": "generation.max_tokens", "num_return_sequences": "generation.n", "length_penalty": "generation.params.search"},
-    ),
-    _Class(re.compile(r"(?:LLM|AsyncLLMEngine|EngineArgs|AsyncEngineArgs|Engine)"), "inference.params", {"dtype": "inference.dtype", "quantization": "inference.quantization", "seed": "inference.seed"}),
-    _Class(re.compile(r"(?:\w*TrainingArguments|SFTConfig|DPOConfig|GRPOConfig|PPOConfig|KTOConfig|ORPOConfig|RewardConfig|CPOConfig|RLOOConfig|OnlineDPOConfig|GKDConfig)"), "training.params"),
-    _Class(re.compile(r"\w*DataLoader"), "", {"shuffle": "datasets.train.sampling.strategy"}),
-    _Class(re.compile(r"(?:autocast|MixedPrecision|MixedPrecisionPolicy|GradScaler)"), "", {"dtype": "training.precision", "enabled": "training.precision", "param_dtype": "training.precision", "reduce_dtype": "training.precision", "buffer_dtype": "training.precision"}),
-    _Class(re.compile(r"(?:create|acreate|completion|acompletion|invoke|ainvoke|create_completion|chat_completion|generate_content|ChatOpenAI|AzureChatOpenAI|ChatAnthropic|OpenAI)"), "", {"n": "generation.n", "seed": "generation.seed"}),
-    _Class(re.compile(r"(?:PrivacyEngine|make_private|make_private_with_epsilon)"), "privacy.mechanism", {"max_grad_norm": "privacy.mechanism", "epochs": "privacy.mechanism", "sample_rate": "privacy.mechanism"}),
-    _Class(re.compile(r"(?:FullyShardedDataParallel|FSDP|DistributedDataParallel|DDP|fully_shard)"), ""),
-    _Class(re.compile(r"(?:Trainer|Fabric|Accelerator)"), ""),
-)  # fmt: skip
 
 
 def call_settings(call: Call, scope: str) -> Iterator[Found]:
     """The settings that one call states."""
     last = call.name.rpartition(".")[2]
-    if last in _NOT_SETTINGS or last.startswith("DEFINE_") or call.within == "test":
+    if last in words().not_settings or last.startswith("DEFINE_") or call.within == "test":
         return
-    if last in _SEEDS:
+    if last in words().seeds:
         yield from _seed(call, last, scope)
-    elif last in _DETERMINISM:
+    elif last in words().determinism:
         yield _found("execution.determinism", scope, f"{last}()", (call.args or ("True",))[0], call)
     elif last == "set_float32_matmul_precision" and call.args:
         yield _found("training.precision", scope, f"{last}()", call.args[0], call)
@@ -132,7 +94,7 @@ def _same_word(name: str) -> str:
 
 def _keywords(call: Call, last: str, scope: str, shown: str) -> Iterator[Found]:
     """Keywords of any other call that bear the name of a setting, and all of those calls that only hold settings."""
-    family = next((known for known in _CLASSES if known.name.fullmatch(last)), None)
+    family = family_of(last)
     for name, text in call.kwargs.items():
         if name == "**":
             continue
@@ -145,7 +107,7 @@ def _keywords(call: Call, last: str, scope: str, shown: str) -> Iterator[Found]:
             continue
         if name == "dtype" and family is None and not _LOADS_MODEL.search(call.name):
             continue  # the type of one tensor
-        if family is None and (name in _AMBIGUOUS or _says_little(kind, name, text)):
+        if family is None and (name in words().ambiguous or _says_little(kind, name, text)):
             continue
         yield _found(kind, scope, f"{shown}.{name}", text, call)
 
@@ -153,19 +115,11 @@ def _keywords(call: Call, last: str, scope: str, shown: str) -> Iterator[Found]:
 _LOADS_MODEL = re.compile(
     r"(?:from_pretrained|from_config|pipeline|load_model|Model\w*|create_model|Engine\w*|LLM)$"
 )
-# Words that mean a setting where a configuration says them, and anything at all where a call does.
-_AMBIGUOUS = frozenset(
-    "strategy normalize kernel depth width degree scale clip translate shear freeze compile description instruction instructions prompt template features columns columns_to_remove "
-    "experiment env stage engine schedule platform backend provider attack delta sigma channels filters heads iou conf limit benchmark stop mean std annotator transform transforms".split()
-)
-_VAGUE = frozenset(
-    "model data dataset name task tokenizer loss device normalize kernel depth width degree split dtype transform transforms scale r template padding_side columns features input_size".split()
-)
 
 
 def _says_little(kind: str, name: str, text: str) -> bool:
     """Whether a keyword of a call that nobody knows says too little: an object that is handed on, a word with many meanings."""
-    return text[:1] not in "'\"-0123456789.[(TFN" and not text.startswith("torch.") and name in _VAGUE
+    return text[:1] not in "'\"-0123456789.[(TFN" and not text.startswith("torch.") and name in words().vague
 
 
 # Identities ------------------------------------------------------------------------------------------------------

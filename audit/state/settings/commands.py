@@ -7,12 +7,9 @@ from audit.documents.state import Value
 from audit.facts.model import Command, Flag, ScriptFacts
 from audit.state.names import concept, plain
 from audit.state.settings.key import Found
+from audit.state.settings.vocabulary import words
 from audit.state.values import same
 
-_PROGRAMS = frozenset(
-    "torchrun accelerate deepspeed lm_eval lm-eval lighteval vllm trl axolotl llamafactory-cli litgpt tune inspect sglang fairseq-train fairseq-generate fairseq-eval-lm helm-run "
-    "onmt_train onmt_translate yolo nemo_run swift xtuner python python3".split()
-)
 _RUNNER = re.compile(r"^(?:poetry|uv|pdm|pipenv|hatch|pixi|rye) run ")
 _SHELL = frozenset(
     "export set declare echo cd source eval printf read local unset mkdir cp mv rm cat".split()
@@ -21,9 +18,6 @@ _OVERRIDE = re.compile(r"\+{0,2}([A-Za-z_][\w.\-/@]{0,120})=(.{1,300})", re.DOTA
 _ENVIRONMENT = re.compile(
     r"PYTHONHASHSEED|CUBLAS_WORKSPACE_CONFIG|TF_\w{1,40}|XLA_\w{1,40}|NCCL_ALGO|CUDA_VISIBLE_DEVICES|VLLM_\w{1,60}|OPENAI_(?:BASE_URL|API_BASE|MODEL)|HF_(?:ENDPOINT|HUB_OFFLINE|DATASETS_OFFLINE)|OMP_NUM_THREADS|JAX_\w{1,40}"
     r"|TORCH_\w{1,40}|TRANSFORMERS_OFFLINE|PYTORCH_\w{1,40}|ACCELERATE_\w{1,40}|TOKENIZERS_PARALLELISM|CUDA_LAUNCH_BLOCKING|OMP_\w{1,30}"
-)
-_LAUNCHER_FLAGS = frozenset(
-    "nproc_per_node nnodes node_rank master_port master_addr num_processes num_machines machine_rank num_gpus include hostfile main_process_port config_file rdzv_id rdzv_backend rdzv_endpoint standalone".split()
 )
 
 
@@ -58,7 +52,7 @@ def command_settings(command: Command) -> Iterator[Found]:
         command.target.endswith(".py")
         or command.module
         or bool(command.launchers)
-        or command.program in _PROGRAMS - {"python", "python3"}
+        or command.program in words().programs
     )
     if not runs or command.program in _SHELL:
         return
@@ -85,7 +79,8 @@ def command_settings(command: Command) -> Iterator[Found]:
 
 
 _LAUNCHED = re.compile(
-    r"--(nproc[_-]per[_-]node|nnodes|num[_-]processes|num[_-]machines|num[_-]gpus|num[_-]nodes|mixed[_-]precision|config[_-]file|ntasks|gpus)(?:=|[ ]+)([^\s$-]\S{0,200})"
+    r"--(nproc[_-]per[_-]node|nnodes|num[_-]processes|num[_-]machines|num[_-]gpus|num[_-]nodes|mixed[_-]precision|config[_-]file|ntasks|gpus)"
+    r"(?:=|[ ]+)([^\s$-]\S{0,200})"
 )
 
 
@@ -120,7 +115,9 @@ def _flag(name: str, values: list[str], line: int, scope: str) -> Found | None:
     if not re.fullmatch(r"[a-z_][\w.]{0,80}", word) or len(word) < 2:
         return None
     known = concept(name) or (
-        "execution.launcher." + word if word in _LAUNCHER_FLAGS else "custom." + word.rpartition(".")[2]
+        "execution.launcher." + word
+        if word in words().launcher_flags
+        else "custom." + word.rpartition(".")[2]
     )
     values = [_RUNNER.sub("", text) for text in values]
     value: Value = values[0] if len(values) == 1 else tuple(values)

@@ -8,6 +8,7 @@ from audit.documents.state import Scalar, Value
 from audit.facts.model import ConfigFacts, Setting
 from audit.state.names import concept, plain
 from audit.state.settings.key import Found
+from audit.state.settings.vocabulary import words
 
 _FOLDERS = frozenset(
     "conf confs config configs cfg cfgs recipes recipe experiment experiments hparams hyperparameters hyperparams params args settings tasks".split()
@@ -62,10 +63,7 @@ def _of_hydra(key: str, value: Value) -> tuple[str, Value]:
     match = _DEFAULTS.fullmatch(key)
     if match is None and key.rpartition(".")[2] != "defaults":
         return key, value
-    if isinstance(value, tuple):
-        value = tuple(_without_ending(item) for item in value)
-    else:
-        value = _without_ending(value)
+    value = tuple(map(_without_ending, value)) if isinstance(value, tuple) else _without_ending(value)
     group = match[1].removeprefix("override ").removeprefix("optional ").strip("/") if match else ""
     return f"defaults.{group}" if match else key, value
 
@@ -97,15 +95,8 @@ def _is_telling(found: str, key: str) -> bool:
         found.startswith(
             ("training.", "generation.", "evaluation.", "privacy.", "models.", "datasets.", "inference.")
         )
-        and last not in _COMMON
+        and last not in words().common
     )
-
-
-_COMMON = frozenset(
-    "stage task tasks data dataset width depth clip iou engine schedule scale provider backend template alpha beta gamma delta kernel r opt "
-    "stop until limit split features columns threshold metric metrics weights prompt description system patience env environment transform normalize objective penalty "
-    "mean std filters channels activation tokenizer attack algorithm benchmark benchmarks monitor corpus split_name translate shear degrees perspective freeze benchmark_name questions".split()
-)
 
 
 def _last(key: str) -> str:

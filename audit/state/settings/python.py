@@ -11,14 +11,8 @@ from audit.state.names import concept, plain
 from audit.state.settings.calls import call_settings
 from audit.state.settings.expressions import Unknown, entries_of, value_of
 from audit.state.settings.key import Found
+from audit.state.settings.vocabulary import words
 
-_FRAMEWORKS = frozenset(
-    """
-    torch tensorflow jax flax keras transformers datasets trl peft accelerate lightning pytorch_lightning sklearn xgboost lightgbm catboost vllm sglang openai anthropic litellm
-    gymnasium gym stable_baselines3 diffusers timm paddle mxnet optax haiku equinox fairseq megatron deepspeed torchvision torchaudio lm_eval lighteval inspect_ai sentence_transformers
-    ray tune opacus detectron2 mmcv mmdet ultralytics absl ml_collections hydra omegaconf wandb
-    """.split()
-)
 # A file that draws a page shows models and prompts to people: it runs no experiment.
 _PAGES = frozenset({"gradio", "streamlit", "dash", "nicegui", "chainlit", "panel"})
 _CONFIG_CLASS = re.compile(
@@ -26,9 +20,6 @@ _CONFIG_CLASS = re.compile(
 )
 _CONFIG_FILE = re.compile(
     r"(?i)(?:^|/)(?:conf|confs|config|configs|cfg|cfgs|experiments?|recipes|hparams)/|(?:^|/)[\w-]*(?:config|configs|hparams|hyperparameters|settings|defaults|params|options|args|arguments|constants)\.py$"
-)
-_COUNTERS = frozenset(
-    "epoch batch loss data dataset model step steps i n opt prompt iteration task split stop metric metrics name device output out optimizer scheduler criterion transform system pretrained weights ".split()
 )
 _FLAGS = re.compile(r"-{1,2}[A-Za-z][\w.\-]*")
 _FEW = 2
@@ -70,7 +61,7 @@ class _Reader:
 
     def _of_experiment(self) -> bool:
         """Whether options of unknown names count, too: the file works with a framework."""
-        return any(item.module.partition(".")[0] in _FRAMEWORKS for item in self.facts.imports)
+        return any(item.module.partition(".")[0] in words().frameworks for item in self.facts.imports)
 
     # Options -----------------------------------------------------------------------------------------------------
 
@@ -311,7 +302,7 @@ _SWITCH = re.compile(
 def _counts_here(target: str, value: str) -> bool:
     """Whether a plain assignment in code sets something: `epoch = 0` begins to count, `loss = 0` to add up."""
     name = plain(target).rpartition(".")[2]
-    return name not in _COUNTERS and value not in (
+    return name not in words().counters and value not in (
         "0",
         "0.0",
         "None",
