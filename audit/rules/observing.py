@@ -37,12 +37,16 @@ def commands(context: Context) -> tuple[Command, ...]:
     """The commands that the manifest declares at its top, parsed; those that start a program of Python or a script first."""
     if context.declared is None:
         return ()
-    manifest = context.declared.manifest
+    manifest, positions = context.declared.manifest, context.declared.positions
     texts = (
-        manifest.experiment.command if manifest.experiment else None,
-        manifest.execution.command if manifest.execution else None,
+        ("experiment", manifest.experiment.command if manifest.experiment else None),
+        ("execution", manifest.execution.command if manifest.execution else None),
     )
-    found = [command for text in dict.fromkeys(texts) if text for command in parse_commands(text)]
+    found = []
+    for section, text in texts:
+        if text:
+            line, _ = positions.nearest((section, "command"))
+            found += parse_commands(text, line)
     return tuple(sorted(found, key=lambda command: not command.target))
 
 
@@ -53,7 +57,9 @@ def _meant(context: Context) -> Meant:
     if context.declared is None:
         return Meant(None, others=found)
     for command in commands(context):
-        started = started_by(context.repository, context.path, context.signals, command, "")
+        started = started_by(
+            context.repository, context.path, context.signals, command, context.declared.positions.name
+        )
         if started is not None:
             return Meant(started, True, found)
     manifest = context.declared.manifest

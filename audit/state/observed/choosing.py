@@ -7,6 +7,7 @@ import msgspec
 
 from audit.documents.state import Confidence, Leaf, Source, State, Value
 from audit.state.observed.calls import Group
+from audit.state.observed.equal import agree
 from audit.state.observed.model import Rank
 from audit.state.observed.options import Said
 from audit.state.values import same
@@ -94,7 +95,7 @@ def _decided(groups: list[Group]) -> tuple[Group | None, list[Said]]:
     spoken = [g for g in called if g.said and not _unset(g) and _top(g).known]
     option = next((g for g in named if g.said and not _unset(g)), None)
     if option is not None:
-        connected = any(_top(g).place == _top(option).place for g in spoken)
+        connected = any(_top(g).place == _top(option).place for g in spoken) or _agree([option, *spoken])
         if connected or not spoken or opaque:
             # An option that a call is given, or that nothing speaks against.
             return (option, []) if _is_sure(option) else (None, _possible([option, *spoken]))
@@ -131,7 +132,7 @@ def _is_sure(group: Group) -> bool:
 
 def _agree(groups: list[Group]) -> bool:
     first = _top(groups[0]).value
-    return all(same(_top(group).value, first) for group in groups[1:])
+    return all(agree(group.setting, _top(group).value, first) for group in groups[1:])
 
 
 def _possible(groups: list[Group]) -> list[Said]:

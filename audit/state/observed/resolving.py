@@ -109,7 +109,7 @@ class Resolver:
                 "self.config.", ""
             ):
                 return ()
-            while parts and (_is_settings(parts[0]) or parts[0] == "self"):
+            while len(parts) > 1 and (_is_settings(parts[0]) or parts[0] == "self"):
                 parts = parts[1:]
         for start in range(len(parts)):
             name = plain(".".join(parts[start:]))
