@@ -1,12 +1,17 @@
 """The drift between two states of an experiment: two commits, a commit and a work tree, two documents."""
 
+import contextlib
+import hashlib
 from collections.abc import Sequence
 
 import msgspec
 
 from audit.documents.drift import Drift, Side
 from audit.documents.errors import DocumentError
+from audit.documents.lock import LOCK_PATH
 from audit.documents.state import State
+from audit.engine.assessment import program_digest
+from audit.engine.levels import MANIFESTS
 from audit.engine.options import Effects
 from audit.engine.sides import LOCK, MANIFEST, Told, alike, document, in_snapshot
 from audit.facts.cache import FactCache, default_folder
@@ -111,14 +116,49 @@ def drift_of(
     profiles: Sequence[str] = (),
     jobs: int | None = None,
 ) -> Drift:
-    """The drift between two snapshots: only files that differ are looked at."""
+    """The drift between two snapshots: only files that differ are looked at. The answer is kept with what else follows from trees."""
+    pairs = differing(before, after)
+    if kept is None:
+        return _compared(before, after, pairs, kept, effects, names, profiles, jobs)
+    sides = [_side(name, snapshot) for name, snapshot in zip(names, (before, after), strict=True)]
+    key = _key(pairs, sides, profiles)
+    if (value := kept.get_many([key], "derived").get(key)) is not None:
+        with contextlib.suppress(msgspec.MsgspecError):  # a damaged row costs the work once more
+            return msgspec.msgpack.decode(value, type=Drift)
+    found = _compared(before, after, pairs, kept, effects, names, profiles, jobs)
+    with contextlib.suppress(UnicodeEncodeError):  # a file name that is not UTF-8: compared anew each time
+        kept.put_many([(key, msgspec.msgpack.encode(found))], int(effects.clock()), "derived")
+    return found
+
+
+Entries = tuple[Entry, ...]
+
+
+def _key(pairs: tuple[Entries, Entries], sides: Sequence[Side], profiles: Sequence[str]) -> bytes:
+    """The key of a drift: all that it follows from, this program's code too."""
+    digest = hashlib.sha256(b"drift" + program_digest())
+    files = [[(entry.path, entry.blob) for entry in entries] for entries in pairs]
+    digest.update(repr((files, sides, tuple(profiles))).encode("utf-8", "surrogatepass"))
+    return digest.digest()
+
+
+def _compared(
+    before: Snapshot,
+    after: Snapshot,
+    pairs: tuple[Entries, Entries],
+    kept: FactCache | None,
+    effects: Effects,
+    names: tuple[str, str],
+    profiles: Sequence[str],
+    jobs: int | None,
+) -> Drift:
     from audit.safety.redact import redacted
     from audit.state.drift import drift
 
-    old, new = differing(before, after)
     effects.step("Comparing settings")
     first, second = (
-        _read(snapshot, entries, kept, effects, jobs) for snapshot, entries in ((before, old), (after, new))
+        _read(snapshot, entries, kept, effects, jobs)
+        for snapshot, entries in zip((before, after), pairs, strict=True)
     )
     # What one side could not be read of is no change of the other.
     stating = {
@@ -127,11 +167,13 @@ def drift_of(
     unread = (first.unread | second.unread) & stating
     a, b = first.without(unread), second.without(unread)
     notes = [f"{path} was not compared: it could not be read whole." for path in sorted(unread)[:_MOST_NOTES]]
-    for kind in (MANIFEST, LOCK):
-        a, b, said = _with_documents(a, b, before, after, kind)
-        notes += said
     if len(unread) > _MOST_NOTES:
         notes.append(f"{len(unread) - _MOST_NOTES} more files were not compared.")
+    touched = {entry.path for entries in pairs for entry in entries}
+    for kind, paths in ((MANIFEST, MANIFESTS), (LOCK, (LOCK_PATH,))):
+        if not touched.isdisjoint(paths):
+            a, b, said = _with_documents(a, b, before, after, kind)
+            notes += said
     sides = [_side(name, snapshot) for name, snapshot in zip(names, (before, after), strict=True)]
     # Compared first, blackened then: two credentials that differ are a change.
     return redacted(drift(a, b, before=sides[0], after=sides[1], profiles=profiles, notes=notes))
@@ -143,12 +185,12 @@ _MOST_NOTES = 10
 def _with_documents(
     a: State, b: State, before: Snapshot, after: Snapshot, kind: str
 ) -> tuple[State, State, list[str]]:
-    """The states with what manifests or locks say, where both sides have one and they differ; a lock's word takes the place of a manifest's."""
+    """The states with what manifests or locks say, where both sides have one; a lock's word takes the place of a manifest's."""
     try:
         first, second = in_snapshot(before, kind), in_snapshot(after, kind)
     except DocumentError as error:
         return a, b, [f"The {kind} was not compared: {error.message}"]
-    if first is None or second is None or first == second:
+    if first is None or second is None:
         return a, b, []
     return State(a.leaves | first.leaves), State(b.leaves | second.leaves), []
 
