@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from audit.action.inputs import GIVEN, NOT_YET, OUTPUTS, Inputs, allowed, choices, names
+from audit.action.inputs import GIVEN, OUTPUTS, Inputs, allowed, choices, names
 
 COMPOSITE_STEPS = Path("composite") / "steps.yml"
 _MARK = "# inputs"
@@ -69,8 +69,7 @@ def _field(name: str) -> FieldInfo:
 
 
 def _described(name: str) -> str:
-    text = f"{_field(name).description} Allowed: {allowed(_field(name))}."
-    return f"{text} Not in this version yet." if name in NOT_YET else text
+    return f"{_field(name).description} Allowed: {allowed(_field(name))}."
 
 
 def default(name: str) -> str:
@@ -90,7 +89,7 @@ def default(name: str) -> str:
 
 def input_table() -> str:
     rows = [
-        f"| `{name}` | {_cell(f'{_field(name).description}{_later(name)}')} | {_cell(allowed(_field(name)))} | {_code(default(name))} |"
+        f"| `{name}` | {_cell(f'{_field(name).description}')} | {_cell(allowed(_field(name)))} | {_code(default(name))} |"
         for name in names()
     ]
     return "| input | what it says | allowed | default |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
@@ -99,10 +98,6 @@ def input_table() -> str:
 def output_table() -> str:
     rows = [f"| `{name}` | {_cell(text)} |" for name, text in OUTPUTS.items()]
     return "| output | what it holds |\n|---|---|\n" + "\n".join(rows) + "\n"
-
-
-def _later(name: str) -> str:
-    return " Not in this version yet." if name in NOT_YET else ""
 
 
 def _code(text: str) -> str:

@@ -66,6 +66,11 @@ def _switch(value: Any) -> Any:
     return {"true": True, "false": False}.get(str(value).lower(), value)
 
 
+def _off(value: Any) -> Any:
+    """YAML reads a plain `off` as false."""
+    return "off" if str(value).lower() == "false" else value
+
+
 def _words(value: Any) -> Any:
     """The items of a list written on several lines or with commas."""
     return tuple(dict.fromkeys(filter(None, (item.strip() for item in re.split(r"[,\n]", str(value))))))
@@ -211,7 +216,13 @@ class Inputs(BaseModel):
         False,
         description="Whether safe fixes are suggested in a review, where the pull request touches the lines.",
     )
-    lock: Switch = Field(False, description="Whether the experiment is resolved into `ml-audit.lock`.")
+    lock: Annotated[Literal["off", "check", "update"], BeforeValidator(_off)] = Field(
+        "off",
+        description=(
+            "check: a lock that is missing, or that no longer holds for manifest, files or dependencies, closes the gate. update: what "
+            "`ml-audit.yaml` declares is resolved anew, and the lock that there should be lies in `output-dir`."
+        ),
+    )
     output_dir: Path = Field(
         "ml-audit-report",
         description="Folder for report.json, report.html, report.sarif, diff.json and diff.md; with mode failure for verdict.json and so on.",
@@ -236,9 +247,6 @@ class Inputs(BaseModel):
 GIVEN = {"github-token": "${{ github.token }}"}
 """Defaults that the workflow fills in before the action starts."""
 
-NOT_YET: Mapping[str, str] = {"lock": "the lock"}
-"""Inputs of what this version does not do yet: setting one is an error, since a gate that silently never closes would be worse."""
-
 _OF_FAILURE = ("fail-on-verdict", "logs", "run-id", "metrics", "golden", "claims")
 
 OUTPUTS: Mapping[str, str] = {
@@ -253,7 +261,7 @@ OUTPUTS: Mapping[str, str] = {
     "decision": "What the failure verdict advises; empty without one.",
     "report-json": "Path of the report (with mode failure: the verdict) as JSON, relative to the workspace.",
     "report-html": "Path of the same as HTML.",
-    "lock-file": "Path of the lock; empty where none was written.",
+    "lock-file": "Path of the lock that `lock: update` made; empty where none was.",
     "diff-file": "Path of what changed in the experiment as JSON (diff.md lies beside it); empty without a baseline.",
     "sarif-file": "Path of the same as SARIF.",
     "comment-url": "Address of the comment; empty where none was written.",
@@ -303,10 +311,6 @@ def _quoted(value: str) -> str:
 
 
 def _contradictions(inputs: Inputs) -> Iterator[str]:
-    for name, what in NOT_YET.items():
-        value = getattr(inputs, name.replace("-", "_"))
-        if value and value != "never":
-            yield f"The input {name} is set, but this version does not have {what} yet; leave it out."
     if "never" in inputs.fail_on_verdict and len(inputs.fail_on_verdict) > 1:
         yield "The input fail-on-verdict names never beside categories; give one or the other."
     if inputs.repo_token and not inputs.repo_url:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from audit.action import locking
 from audit.action.claimed import catalogue_texts, claimed_report
 from audit.action.commits import Located, Surroundings, located
 from audit.action.documents import write_documents, write_drift
@@ -230,6 +231,13 @@ def _with_certificates(planned: Plan, inputs: Inputs, runner: Runner) -> Plan:
     return msgspec.structs.replace(planned, destination=destination)
 
 
+class _Locked(msgspec.Struct, frozen=True):
+    """The report after the lock was made, and the path of that by its output."""
+
+    report: Report
+    files: Mapping[str, str] = {}
+
+
 class _Work:
     """One audit, or one publishing. `check`: the check run, once it is open."""
 
@@ -254,7 +262,8 @@ class _Work:
                     runner.effects.wall, {**environ, **found.variables}, step=runner.log.debug
                 ),
             )
-        report = completed(audited.report, self.plan, found)
+            locked = self._lock(found, audited.report, {**environ, **found.variables})
+        report = completed(locked.report, self.plan, found)
         threshold = self._inputs.fail_on or configured_threshold(self.plan, audited)
         drift = audited.drift
         expected = self.plan.is_change and self.plan.baseline is not None
@@ -264,7 +273,22 @@ class _Work:
             self._inputs.fail_on_drift,
             expected=expected,
         )
-        return self._finished(report, audited.rules, decided, drift, exit_code=ExitCode(decided.exit_code))
+        if self._inputs.lock == "check":
+            decided = locking.checked(decided, report)
+        ended = self._finished(report, audited.rules, decided, drift, exit_code=ExitCode(decided.exit_code))
+        return Ended(ended.code, {**ended.outputs, **locked.files})
+
+    def _lock(self, found: Located, report: Report, environ: Mapping[str, str]) -> "_Locked":
+        """The report, and the lock where that is to be made anew: one that cannot be made is a warning."""
+        runner = self._runner
+        if self._inputs.lock != "update":
+            return _Locked(report)
+        try:
+            effects = engine_options.Effects(runner.effects.wall, environ, step=runner.log.debug)
+            return _Locked(*locking.updated(found.target, self._inputs, effects, runner.roots, report))
+        except (DocumentError, SourceError, FolderError) as error:
+            runner.log.warning(f"The lock was not made: {error.message} {error.advice}".rstrip())
+            return _Locked(report)
 
     def explain(self) -> Ended:
         """Says why a run failed: fetches its logs, reads them beside the commit that it was for, publishes the verdict."""

@@ -5,6 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from threading import Lock
 
 import msgspec
 
@@ -12,7 +13,7 @@ from audit.documents.lock import LockSource
 from audit.documents.state import Confidence
 from audit.lock.found import Found, exact, unresolved
 from audit.source.confined import Confined, to_bytes, to_text, why_not
-from audit.source.snapshot import EntryKind, Snapshot
+from audit.source.snapshot import Entry, EntryKind, Snapshot
 
 LARGE = 100 * 2**20
 """Bytes from which a file is not read whole unless that is asked for."""
@@ -76,6 +77,9 @@ class SnapshotFiles:
     def __init__(self, snapshot: Snapshot) -> None:
         self._entries = {e.path: e for e in snapshot.entries if e.kind is EntryKind.FILE}
         self._reader = snapshot.reader
+        self._turn = (
+            Lock()
+        )  # resolvers ask from several threads, and a reader of Git objects talks to one process
 
     def holds(self, path: str) -> bool:
         """Whether the snapshot has such a file, or one below such a folder."""
@@ -84,7 +88,7 @@ class SnapshotFiles:
     def read_small(self, path: str, limit: int) -> bytes | None:
         """The content of a file of at most `limit` bytes; None where there is none such."""
         entry = self._entries.get(path)
-        content = next(iter(self._reader.read([entry])))[1] if entry else None
+        content = self._content(entry) if entry else None
         return content if isinstance(content, bytes) and len(content) <= limit else None
 
     def digest(self, path: str) -> Found:
@@ -92,7 +96,7 @@ class SnapshotFiles:
         entry = self._entries.get(path.removeprefix("./"))
         if entry is None:
             return unresolved(LockSource.OFFLINE, f"{path[:200]} is not in the repository.")
-        [(_, content)] = self._reader.read([entry])
+        content = self._content(entry)
         if isinstance(content, str):
             return unresolved(LockSource.OFFLINE, f"{path[:200]}: {content}.")
         if pointer := _pointer(content):
@@ -100,6 +104,11 @@ class SnapshotFiles:
         return exact(
             f"sha256:{hashlib.sha256(content).hexdigest()}", LockSource.FILESYSTEM, f"{len(content)} bytes"
         )
+
+    def _content(self, entry: Entry) -> bytes | str:
+        with self._turn:
+            [(_, content)] = self._reader.read([entry])
+        return content
 
 
 def _inside(path: str) -> bool:

@@ -5,7 +5,6 @@ import pytest
 import yaml
 
 from audit.action.inputs import (
-    NOT_YET,
     OUTPUTS,
     InputError,
     Inputs,
@@ -157,7 +156,7 @@ def test_a_long_value_is_cut():
             {"mode": "failure", "ref": "main"},
             "The inputs repo-url and ref belong to mode audit; mode failure takes",
         ),
-        ({"lock": "true"}, "The input lock is set, but this version does not have the lock yet"),
+        ({"lock": "true"}, 'The input lock has the value "true"; allowed: off, check, update.'),
         ({"repo_token": "x"}, "The input repo-token is set, but repo-url is not"),
         ({"mode": "publish", "repo_url": "a/b"}, "The inputs repo-url and ref belong to mode audit"),
     ],
@@ -209,7 +208,3 @@ def test_the_schema_takes_what_the_model_takes():
     )
     for wrong in ({"fail-on": "critcal"}, {"annotations": 301}, {"no-such": "x"}, {"check-run": "yes"}):
         assert not checker.is_valid(wrong)
-
-
-def test_only_what_is_missing_is_called_missing():
-    assert set(NOT_YET) <= set(names())
