@@ -139,7 +139,7 @@ def _joined(settings: Iterator[tuple[str, str, int]]) -> Iterator[tuple[str, Val
     order: list[tuple[str, str | None, int]] = []
     for key, value, line in settings:
         parent, _, last = key.rpartition(".")
-        if parent and last.isdigit():
+        if parent and last.isdigit() and (last == "0" or parent in lists):
             if parent not in lists:
                 lists[parent] = []
                 order.append((parent, None, line))
