@@ -14,6 +14,7 @@ import msgspec
 from audit.documents.state import Confidence, Leaf, State, Value
 from audit.state.settings.key import Name, parsed
 from audit.state.values import is_verbatim, normal, same
+from audit.state.versions import same_versions
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -56,10 +57,20 @@ def agree(before: Item, after: Item) -> bool:
         first, second = before.leaf.value, after.leaf.value
         if same(first, second, verbatim=is_verbatim(before.name.concept)):
             return True
+        if before.name.concept.startswith(_VERSIONS):
+            return same_versions(first, second)
         return _is_class(before.name) and _class_name(first) == _class_name(second)
     if before.resolved or after.resolved:
         return False
     return not _computes_otherwise(str(before.leaf.value), str(after.leaf.value))
+
+
+_VERSIONS = (
+    "environment.packages.",
+    "development.packages.",
+    "execution.python",
+    "inference.backend_version",
+)
 
 
 def _is_class(name: Name) -> bool:
