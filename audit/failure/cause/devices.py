@@ -1,16 +1,21 @@
 """A check that misses a device: what kept the device from the program stands before it, often as a note that nobody fails by."""
 
 import re
+from collections.abc import Iterator
 
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.scene import Scene, category_of
-from audit.failure.model import Hit
-from audit.failure.structure.steps import Job
+from audit.failure.model import Hit, Kind
+from audit.failure.structure.comparison import Subject
+from audit.failure.structure.steps import Job, Step
 
 _LOST = frozenset(
-    "tpu_in_use tpu_unavailable cuda_driver_too_old nvml_failed cuda_busy cuda_system_not_ready gpu_lost gpu_ecc no_cuda_device".split()
+    "tpu_in_use tpu_unavailable cuda_driver_too_old nvml_failed cuda_busy cuda_system_not_ready gpu_lost gpu_ecc no_cuda_device "
+    "container_without_gpu".split()
 )
+_USUAL = frozenset({"no_cuda_device", "container_without_gpu"})
+"""Notes of every job on a machine that has no such device at all."""
 _BACKEND = "jax_backend_missing"
 _NOT_ROUTINE = re.compile(
     r"\b(?:ABORTED|UNAVAILABLE|PERMISSION_DENIED|RESOURCE_EXHAUSTED|DEADLINE_EXCEEDED)\b|CUDA_ERROR_|already in use|no supported devices"
@@ -24,23 +29,13 @@ _OF_DEVICES = re.compile(
 
 def lost_before(scene: Scene, job: Job, found: Candidate) -> Candidate | None:
     """The line that says why there was no device, where an assertion about devices failed after it; None where it is no such assertion."""
-    if found.category is not Category.CORRECTNESS or (
-        found.hit is not None and found.strength > Strength.GENERIC
-    ):
-        return None
-    said = " ".join(
-        [
-            found.line.text,
-            *[line.text for line in found.context],
-            *[node.rpartition("::")[2] for node in found.failing[:3]],
-        ]
-    ).replace("_", " ")
-    if not _OF_DEVICES.search(said[:4000]):
+    slow = found.comparison is not None and found.comparison.subject is Subject.PERFORMANCE
+    if not slow and not _misses_a_device(found):
         return None
     for step in job.steps:
         if not step.teardown:
-            for hit in scene.view(step).hits:
-                if _is_loss(hit) and _stands_before(hit, found):
+            for hit in _notes(scene, step):
+                if _is_loss(hit) and _stands_before(hit, found) and not (slow and hit.signature.id in _USUAL):
                     return Candidate(
                         hit.line,
                         hit.signature.name,
@@ -59,10 +54,33 @@ def lost_before(scene: Scene, job: Job, found: Candidate) -> Candidate | None:
     return None
 
 
+def _misses_a_device(found: Candidate) -> bool:
+    """Whether what failed speaks of devices, and is of no known kind."""
+    if found.category is not Category.CORRECTNESS or (
+        found.hit is not None and found.strength > Strength.GENERIC
+    ):
+        return False
+    nodes = [node.rpartition("::")[2] for node in found.failing[:3]]
+    said = " ".join([found.line.text, *[line.text for line in found.context], *nodes]).replace("_", " ")
+    return bool(_OF_DEVICES.search(said[:4000]))
+
+
+def _notes(scene: Scene, step: Step) -> Iterator[Hit]:
+    """The hits of a step, those in the warnings that pytest lists at its end too."""
+    for line in step.lines:
+        if not line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.TEST_ID}:
+            yield from scene.hits.on(line)
+
+
 def _is_loss(hit: Hit) -> bool:
     signature = hit.signature.id
     return signature in _LOST or (signature == _BACKEND and _NOT_ROUTINE.search(hit.line.text) is not None)
 
 
 def _stands_before(hit: Hit, found: Candidate) -> bool:
-    return hit.line.source != found.line.source or hit.line.number < found.line.number
+    """Warnings of a test run are printed when it has ended."""
+    return (
+        hit.line.source != found.line.source
+        or hit.line.number < found.line.number
+        or Kind.DUMP in hit.line.kinds
+    )

@@ -22,13 +22,20 @@ _SYMPTOM_SIGNATURES = frozenset(
     "hub_file_not_cached webdataset_shard_missing".split()
 )
 _ABSENT = re.compile(
-    r"\b(?:missing|not found|no such|does(?: not|n't) exist|no (?:data|files?|results?|samples?|rows|records|metrics)|"
+    r"\b(?:missing|not found|no such|"
+    r"(?:cannot|could not|can't|couldn't) be (?:found|opened|read|located)|(?:cannot|could not|unable to|failed to) (?:find|locate)|"
+    r"does(?: not|n't) exist|no (?:data|files?|results?|samples?|rows|records|metrics)|"
     r"(?:0|zero) (?:rows?|samples?|files?|records?|examples?|images?|documents?)|empty)\b",
     re.IGNORECASE,
 )
 """Words of a failure for want of something that was to be brought here."""
 _FETCHING = frozenset({"network", "hub", "storage", "cloud"})
 _LOCAL = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\b0\.0\.0\.0\b|\[?::1\]?[:',) ]")
+_HOST = re.compile(r"https?://|\bhost=|\b[\w-]+(?:\.[\w-]+)+:\d{2,5}\b")
+_ANSWER = re.compile(
+    r"\b(?:Error code: |HTTP (?:Error )?|status(?: code)?[ :=]+)[45]\d\d\b|\b[45]\d\d (?:Client|Server) Error\b|"
+    r"\b(?:NotFoundError|APIStatusError|BadRequestError|HTTPStatusError)\b"
+)
 _REFUSED = re.compile(
     r"[Cc]onnection ?[Rr]efused|Connect call failed|Cannot connect to host|Failed to connect|Max retries exceeded"
 )
@@ -36,7 +43,9 @@ _REFUSED = re.compile(
 
 def root_before(scene: Scene, job: Job, found: Candidate) -> Candidate | None:
     """An unrecovered failure of the environment before a candidate that is a symptom of such failures, None where there is none."""
-    if _REFUSED.search(found.line.text) and _LOCAL.search(found.line.text):
+    if _asks_a_server(found.line.text) and (taken := _port_taken(scene, found)) is not None:
+        return taken
+    if _REFUSED.search(found.line.text) and _is_local(scene, job, found):
         return _server(scene, job, found)
     named = found.kind.rpartition(".")[2] in _SYMPTOMS or found.signature in _SYMPTOM_SIGNATURES
     if not named and not _ABSENT.search(found.line.text[:600]):
@@ -73,6 +82,25 @@ def _left_a_stump(candidate: Candidate, found: Candidate) -> bool:
     """Whether a file that cannot be read was written when that failed: the writer may have gone on."""
     broken = found.kind.rpartition(".")[2] in _BROKEN or found.signature in _BROKEN_SIGNATURES
     return broken and candidate.signature in _WRITES
+
+
+def _is_local(scene: Scene, job: Job, found: Candidate) -> bool:
+    """Whether the server that refused is one of this machine: by its address, where none is told by the addresses of other lines."""
+    if _LOCAL.search(found.line.text):
+        return True
+    return not _HOST.search(found.line.text) and any(
+        _LOCAL.search(line.text[:600]) for view in _until(scene, job, found) for line in view.step.lines
+    )
+
+
+def _asks_a_server(text: str) -> bool:
+    """Whether a failure is a client's: an answer that it did not want, or none."""
+    return bool(_REFUSED.search(text) or _ANSWER.search(text))
+
+
+def _port_taken(scene: Scene, found: Candidate) -> Candidate | None:
+    """The line by which the step's server says that its port belongs to another; servers print it late, the client's failure may come first."""
+    return next((one for one in signatures(scene.view(found.step)) if one.signature == "port_in_use"), None)
 
 
 def _until(scene: Scene, job: Job, found: Candidate) -> Iterator[StepView]:

@@ -22,6 +22,8 @@ _WARNING = re.compile(
     r"|^[IW]\d{4} \d\d:\d\d:\d\d|^(?:\S{1,40} ){0,3}[IW] \S{1,100}\.(?:cc|cpp|cu|py):\d+\]",  # glog and TensorFlow
     re.IGNORECASE,
 )
+_ABOVE_TESTS = frozenset({"cloud", "ci", "github_actions", "kubernetes"})
+"""Families of what runs the machine: where their words stand among the output of tests, they are not a test's."""
 _RETRY = re.compile(
     r"\b(?:retry(?:ing)?|attempt \d+ ?(?:/|of)|will retry|trying again|falling back)\b", re.IGNORECASE
 )
@@ -44,7 +46,9 @@ def find(view: StepView) -> list[Candidate]:
         hit, line = met, met.line
         if not _eligible(hit) or (line.source, line.number) in raised:
             continue
-        if any(low <= line.number <= high and source == line.source for low, high, source in spans):
+        if hit.signature.family not in _ABOVE_TESTS and any(
+            low <= line.number <= high and source == line.source for low, high, source in spans
+        ):
             continue
         if any(low <= line.number < high and source == line.source for low, high, source in inside):
             continue

@@ -89,13 +89,15 @@ _CANCELLED = re.compile(
     r"##\[error\]The (?:operation was canceled|job was canceled|strategy configuration was canceled|runner has received a shutdown)|"
     r"^ERROR: Job failed: canceled|^Finished: ABORTED|^The job was canceled because|# Received cancellation signal"
 )
-_OVERTIME = re.compile(r"exceeded the maximum execution time|ran longer than the maximum time|has timed out after \d")
+_OVERTIME = re.compile(
+    r"exceeded the maximum execution time|ran longer than the maximum time|has timed out after \d"
+)
 """A limit that the runner kept: it cancels what it ends, and says so in a second line."""
 _GOOD = re.compile(
     r"^(?:Job succeeded|Finished: SUCCESS|Build step .* marked build as SUCCESS|CI build succeeded)\b|^🎉"
 )
 _BAD = re.compile(
-    r"^(?:ERROR: Job failed|ERROR: script returned exit code|Finished: (?:FAILURE|UNSTABLE)|🚨 Error: The command exited|"
+    r"^(?:ERROR: Job failed|ERROR: script returned exit code|Finished: (?:FAILURE|UNSTABLE)|🚨 Error: The (?:command exited|agent was lost)|"
     r"Error: The command exited with status [1-9]|Exited with code exit status [1-9]|The command \".*\" exited with [1-9]|Build failed|FATAL: )"
 )
 _GHA = re.compile(r"##\[(?:group|section|error|endgroup)\]|^Current runner version|^Complete job name")
@@ -316,13 +318,27 @@ def _blamed(steps: list[Step], end: Line, code: int | None) -> list[Step]:
         if not step.teardown and step.name not in skipped and (step.command or len(step.lines) > 1)
     ]
     with_command = [index for index in candidates if steps[index].command]
-    chosen = (with_command or candidates or [len(steps) - 1])[-1]
+    order = with_command or candidates or [len(steps) - 1]
+    while len(order) > 1 and _CLEARS_UP.match(steps[order[-1]].command) and _broke(steps[order[-2]]):
+        order = order[:-1]  # a script's own clearing up, done whatever happened
+    chosen = order[-1]
     return [
         msgspec.structs.replace(step, conclusion=Conclusion.FAILURE, exit_code=code, end=end)
         if index == chosen
         else step
         for index, step in enumerate(steps)
     ]
+
+
+_CLEARS_UP = re.compile(
+    r"(?:sudo )?(?:\S{1,40} (?:stop|kill|down|rm|delete|logs|prune|cleanup|teardown)\b|docker (?:rm|stop|kill|logs)|rm |kill\w* |pkill |cat |tail |head |ls\b|"
+    r"dmesg|nvidia-smi|df\b|free\b|echo |exit\b|wait\b|popd|trap )"
+)
+
+
+def _broke(step: Step) -> bool:
+    """Whether a step's last lines hold an exception."""
+    return any(line.kinds & {Kind.TRACEBACK, Kind.EXCEPTION} for line in step.lines[-40:])
 
 
 def _earlier_went_well(steps: list[Step]) -> list[Step]:
