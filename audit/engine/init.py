@@ -1,6 +1,6 @@
 """A first manifest for a repository, filled in from its code."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -225,9 +225,19 @@ def _must_be_valid(document: str) -> None:
         raise RuntimeError(f"the proposed manifest is not valid: {error.message}") from error
 
 
+_LARGEST = 2 * 2**20
+"""Bytes of a manifest that is read."""
+
+
 def converted(file: Path) -> str:
-    """The manifest that says what another tool's file says. Raises DocumentError."""
-    raise DocumentError(f"{file.name} cannot be converted.", "Only reprollm.yaml is known.")
+    """Our manifest that says what a `reprollm.yaml` says, its comments with it. Raises DocumentError where the file cannot be read or is none."""
+    from audit.state.reprollm_text import from_reprollm
 
-
-__all__ = ["Answer", "Choice", "InitOptions", "Mapping", "Proposal", "converted", "fitting", "propose"]
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(_LARGEST + 1)
+    except OSError as error:
+        raise DocumentError(f"{file} cannot be read: {error.strerror}.") from None
+    if len(data) > _LARGEST:
+        raise DocumentError(f"{file} is larger than {_LARGEST // 2**20} MB, which no manifest is.")
+    return from_reprollm(data, file.name)

@@ -13,6 +13,7 @@ import msgspec
 
 from audit.documents.place import Place
 from audit.documents.state import Leaf, Value
+from audit.facts.strict_yaml import quoted
 from audit.safety.redact import redact
 from audit.safety.sanitize import terminal
 
@@ -135,7 +136,7 @@ def _key(key: str) -> str:
     return (
         key
         if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key) and key.lower() not in _YAML_WORDS
-        else json.dumps(key)
+        else quoted(key)
     )
 
 
@@ -148,10 +149,15 @@ def _scalars(value: Value) -> str:
         text = redact(value)
         if _PLAIN.fullmatch(text) and text.lower() not in _YAML_WORDS and len(text) < 200:
             return text
-        return json.dumps(text)
+        return quoted(_whole(text))
     if isinstance(value, float):
         return _number(value)
     return json.dumps(value)
+
+
+def _whole(text: str) -> str:
+    """The text without halves of characters: a name of bytes that are not UTF-8 has them, and no YAML."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _number(value: float) -> str:

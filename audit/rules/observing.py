@@ -42,7 +42,7 @@ def commands(context: Context) -> tuple[Command, ...]:
         ("experiment", manifest.experiment.command if manifest.experiment else None),
         ("execution", manifest.execution.command if manifest.execution else None),
     )
-    found = []
+    found: list[Command] = []
     for section, text in texts:
         if text:
             line, _ = positions.nearest((section, "command"))
