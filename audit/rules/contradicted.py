@@ -2,7 +2,8 @@
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from audit.documents.finding import Severity
 from audit.documents.place import Place
@@ -13,6 +14,7 @@ from audit.rules.flags import accepted, accepts, spelling
 from audit.rules.observing import Meant, commands, meant
 from audit.rules.rule import Outcome, Rule, failed, not_applicable, passed
 from audit.rules.wording import listed
+from audit.signals.dataclass_flags import dataclass_flags, takes
 from audit.signals.training_path import resolve_target
 from audit.state.observed.equal import agree
 from audit.state.observed.options import plain
@@ -289,33 +291,26 @@ def _named_files(each: Command) -> Iterator[str]:
 
 def flags(view: View) -> Iterable[Outcome]:
     """The declared command may pass only what its script takes."""
-    context = view.context
     looked = False
-    for each in commands(context):
-        scripts = (
-            resolve_target(context.repository, context.path.graph, each, view.name) if each.target else ()
-        )
-        known = (
-            accepted(scripts[0], context.path.graph)
-            if len(scripts) == 1 and scripts[0] in context.repository.code
-            else None
-        )
-        if known is None:
+    for each in commands(view.context):
+        taken = _taken(view, each)
+        if taken is None:
             continue
         looked = True
+        script, place, takes_it = taken
         names = [spelling(flag.name) for flag in each.flags]
         wrong = [
             name
             for name in dict.fromkeys(names)
-            if re.fullmatch(r"--?[A-Za-z][\w.-]*", name) and not accepts(known, name)
+            if re.fullmatch(r"--?[A-Za-z][\w.-]*", name) and not takes_it(name)
         ]
         if wrong:
             path = "experiment.command" if view.says("experiment.command") else "execution.command"
             mine = view.place(path)
             yield failed(
-                f"{mine.path}:{mine.line} declares a command that passes {listed(wrong, 6)} to {scripts[0]}, which defines no such flag.",
+                f"{mine.path}:{mine.line} declares a command that passes {listed(wrong, 6)} to {script}, which defines no such flag.",
                 mine,
-                Place(scripts[0], known[0].line if known else None, "where the script defines its flags"),
+                place,
                 key=wrong[0],
             )
             return
@@ -323,6 +318,27 @@ def flags(view: View) -> Iterable[Outcome]:
         yield passed("The declared command passes only flags that its script defines.")
     else:
         yield not_applicable("No declared command runs a script whose flags can be told for certain.")
+
+
+def _taken(view: View, each: Command) -> tuple[str, Place, Callable[[str], bool]] | None:
+    """The script that the command runs, where it defines its flags, and whether it takes one; None where that is not certain."""
+    repository, graph = view.context.repository, view.context.path.graph
+    scripts = resolve_target(repository, graph, each, view.name) if each.target else ()
+    if len(scripts) != 1 or scripts[0] not in repository.code:
+        return None
+    script = scripts[0]
+    known = accepted(script, graph)
+    if known is not None:
+        place = Place(script, known[0].line if known else None, "where the script defines its flags")
+        return script, place, partial(accepts, known)
+    fields = dataclass_flags(script, graph)
+    if fields is not None:
+        return (
+            script,
+            Place(script, None, "its parser takes the fields of dataclasses"),
+            partial(takes, fields),
+        )
+    return None
 
 
 def bound_keys(view: View) -> Iterable[Outcome]:

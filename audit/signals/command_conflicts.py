@@ -11,6 +11,7 @@ from audit.documents.signals import ConfigConflict, ConflictPlace
 from audit.facts.classify import is_test_path
 from audit.facts.model import Command
 from audit.facts.python.model import Call
+from audit.signals.dataclass_flags import dataclass_flags, takes
 from audit.signals.repository import Repository
 from audit.signals.training_path import TrainingPath, resolve_target
 
@@ -23,6 +24,7 @@ def command_conflicts(repository: Repository, path: TrainingPath) -> Iterator[Co
     shown = list(_shown(repository, path))
     for origin, command, script in shown:
         yield from _outside_choices(repository, origin, command, script)
+    yield from _untaken_flags(path, shown)
     yield from _wrong_dashes(shown)
     yield from _once(_hydra_overrides(repository, shown))
     yield from _once(_misnamed_scripts(repository, path))
@@ -100,6 +102,29 @@ def _literal_choices(text: str) -> frozenset[str] | None:
     ):
         return None
     return frozenset(map(str, value))
+
+
+# Flags of dataclasses ------------------------------------------------------------------------------------------------
+
+
+def _untaken_flags(path: TrainingPath, shown: list[tuple[str, Command, str]]) -> Iterator[ConfigConflict]:
+    """Flags that a parser of dataclasses does not take: it stops at them, or passes over them in silence. One conflict a flag."""
+    known: dict[str, frozenset[str] | None] = {}
+    found: dict[tuple[str, str], list[ConflictPlace]] = defaultdict(list)
+    for origin, command, script in shown:
+        if script not in known:
+            known[script] = dataclass_flags(script, path.graph)
+        fields = known[script]
+        for flag in command.flags if fields is not None else ():
+            if re.fullmatch(r"--[A-Za-z][\w-]*", flag.name) and not takes(fields or frozenset(), flag.name):
+                where = ConflictPlace(origin, flag.line or command.line, f"{flag.name} {flag.value}".strip())
+                found[flag.name, script].append(where)
+    for (name, script), places in found.items():
+        yield ConfigConflict(
+            name.lstrip("-"),
+            (*places[:8], ConflictPlace(script, None, f"no field is called {name.lstrip('-')}")),
+            "the command passes a flag that the script's parser does not know",
+        )
 
 
 # Dashes --------------------------------------------------------------------------------------------------------------

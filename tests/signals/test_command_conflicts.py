@@ -150,3 +150,50 @@ def test_a_help_text_that_names_another_choice() -> None:
     assert (
         option("default='rules', choices=['rules', 'model'], help='rules by default; model is better'") == []
     )
+
+
+FIELDS = """
+from dataclasses import dataclass, field
+import transformers
+
+@dataclass
+class ModelArguments:
+    model_name_or_path: str = "a/b"
+
+@dataclass
+class TrainingArguments(transformers.TrainingArguments{base}):
+    lora_r: int = field(default=8{field})
+
+def main():
+    parser = transformers.HfArgumentParser((ModelArguments, TrainingArguments))
+    print(parser.parse_args_into_dataclasses())
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def passed(arguments: str, base: str = "", field: str = "") -> list[tuple[str, str]]:
+    code = FIELDS.format(base=base, field=field)
+    return found(
+        {
+            "train.py": code,
+            "go.sh": f"python train.py {arguments}\n",
+            "again.sh": f"python train.py {arguments}\n",
+        }
+    )
+
+
+def test_a_flag_that_no_dataclass_has() -> None:
+    wrong = "--model_name_or_path x --lora_modules all"
+    assert passed(wrong) == [("again.sh:1 --lora_modules all", "--lora_modules all")]
+    for fine in (
+        "--model_name x --lora-r 4 --learning_rate 1e-4",
+        "--no_use_cpu --bf16 True --eval_strategy no --evaluation_strategy no",
+    ):
+        assert passed(fine) == [], fine
+
+
+def test_where_fields_cannot_be_told() -> None:
+    assert passed("--lora_modules all", base=", elsewhere.Mixin") == []
+    assert passed("--lora_modules all", field=", metadata={'aliases': ['--lora_modules']}") == []
