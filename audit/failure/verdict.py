@@ -21,13 +21,14 @@ from audit.documents.verdict import (
     Trust,
     Verdict,
 )
+from audit.failure import named
 from audit.failure.cause.answer import JobCause, State
 from audit.failure.cause.candidate import Candidate, Origin
 from audit.failure.cause.scene import Scene
-from audit.failure.cause.wording import points_elsewhere
+from audit.failure.cause.wording import LOG_CUT, points_elsewhere
 from audit.failure.decide import Decided, decide, decision_of
 from audit.failure.model import Line
-from audit.failure.structure.steps import Conclusion, Step, closes
+from audit.failure.structure.steps import Step, closes
 
 if TYPE_CHECKING:
     from audit.failure.claims.model import ClaimOutcome
@@ -59,7 +60,7 @@ def build(
         if lead is None or lead.primary is None or decided.category is Category.INCONCLUSIVE
         else _cause(lead.primary)
     )
-    failing = _failing(causes)
+    failing = named.failing(scene, causes)
     if decided.category is Category.PASSED and (claims or measured):
         decided = Decided(
             decided.category, decided.decision, Confidence.MEDIUM
@@ -104,7 +105,7 @@ def build(
         others,
         None,
         failing,
-        _passed(scene, causes),
+        named.passed(scene, causes),
         tuple(facts[:_MOST_FACTS]),
         tuple(outcome.claim for outcome in claims),
         (*_evidence(causes, lead), *_claimed(claims, claims_file)),
@@ -165,12 +166,12 @@ def _cause(candidate: Candidate) -> Cause:
         line.raw.strip(),
         candidate.signature,
         step.job or line.stream.job,
-        named(step) or None,
+        label(step) or None,
         line.stream.rank,
     )
 
 
-def named(step: Step) -> str:
+def label(step: Step) -> str:
     """A step's name as the log has it, else its command."""
     return step.name or step.command
 
@@ -208,44 +209,6 @@ def _others(causes: Sequence[JobCause], lead: JobCause | None) -> tuple[OtherCau
                 )
             )
     return tuple(found[:10])
-
-
-def _failing(causes: Sequence[JobCause]) -> tuple[str, ...]:
-    """Tests, gates and steps that failed, jobs where there are several."""
-    names: list[str] = []
-    for cause in causes:
-        if cause.state is not State.FAILED:
-            continue
-        tests = [candidate for candidate in cause.consequences if candidate.origin is Origin.TEST]
-        for candidate in (cause.primary, *cause.others, *tests):
-            if candidate is not None:
-                names += candidate.failing
-        if cause.step is not None and named(cause.step):
-            names.append(named(cause.step))
-        if cause.job.name:
-            names.append(cause.job.name)
-    return tuple(dict.fromkeys(name for name in names if name))[:200]
-
-
-def _passed(scene: Scene, causes: Sequence[JobCause]) -> tuple[str, ...]:
-    """What visibly went well: steps, test runs with their counts, checks."""
-    names: list[str] = []
-    for cause in causes:
-        for step in cause.job.steps:
-            if step.teardown:
-                continue
-            for session in scene.view(step).sessions:
-                if session.counts.get("passed") and not session.failed:
-                    names.append(f"{named(step)}: {session.counts['passed']} passed")
-                elif session.failed:
-                    names += [item.node for item in session.progress if item.outcome == "PASSED"][:20]
-            if (
-                step.conclusion is Conclusion.SUCCESS
-                and step.command
-                and not step.command.startswith("actions/")
-            ):
-                names.append(named(step))
-    return tuple(dict.fromkeys(names))[:60]
 
 
 def _evidence(causes: Sequence[JobCause], lead: JobCause | None) -> list[Evidence]:
@@ -396,6 +359,11 @@ def _files_that_decide(scene: Scene, lead: JobCause) -> list[str]:
             found.append(
                 f"What rank {end.rank} printed before it ended (exit code {end.exit_code}): {file} would decide."
             )
+    cut = next((line for line in lead.step.lines if LOG_CUT.search(line.text[:400])), None)
+    if cut is not None:
+        found.append(
+            f"What was printed after {cut.source}:{cut.number}, where the runner kept no more of the log, would decide."
+        )
     redirected = next((match for line in lead.step.lines if (match := _REDIRECTED.search(line.text))), None)
     if redirected is not None and not _DISCARDED.search(redirected["path"]):
         found.append(f"The output of the step went to {redirected['path']}: that file would decide.")

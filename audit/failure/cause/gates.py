@@ -10,7 +10,7 @@ from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import judge
 from audit.failure.cause.scene import StepView
-from audit.failure.cause.wording import EVENT
+from audit.failure.cause.wording import EVENT, NO_CHECK
 from audit.failure.model import Kind, Line
 from audit.failure.structure.comparison import comparison
 from audit.failure.structure.progress import metric_line
@@ -44,7 +44,7 @@ def find(view: StepView) -> list[Candidate]:
     for line in _tail(view):
         if line.kinds & {Kind.ECHO, Kind.SOURCE} or line.text.startswith(("##[", "[command]", "+ ", "$ ")):
             continue
-        if EVENT.match(line.text[:160]):
+        if EVENT.match(line.text[:160]) or NO_CHECK.search(line.text[:600]):
             continue  # `(x12 over 15m)` counts, and compares nothing
         if any(
             low <= line.number <= high and source == line.source for low, high, source in (*inside, *spans)

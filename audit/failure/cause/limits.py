@@ -12,7 +12,8 @@ from audit.failure.model import Line
 from audit.failure.structure.progress import alive
 
 _LIMIT = re.compile(
-    r"timeout: sending signal|has exceeded the maximum execution time|ran longer than the maximum time|has timed out after \d+ minutes|DUE TO TIME LIMIT|execution took longer than|"
+    r"timeout: sending signal|has exceeded the maximum execution time|ran longer than the maximum time|"
+    r"has timed out after \d+ minutes|DUE TO TIME LIMIT|execution took longer than|"
     r"timed out after \d|Timeout has been exceeded|exceeded (?:the |its )?(?:time|walltime|wall-clock) limit|Job exceeded time limit|Too long with no output|"
     r"(?:job|step|command|process) (?:was )?(?:killed|terminated|stopped|cancelled).{0,30}(?:time ?out|time limit)|PBS: job killed: walltime|"
     r"TERM_RUNLIMIT|(?-i:TIMED OUT)|Command took >",

@@ -40,6 +40,11 @@ _WAITING = re.compile(
     r"monitored_barrier)\("
 )
 
+_TAKES_A_LOCK = re.compile(
+    r"(?:async )?with [\w.\[\]()]{0,60}(?:lock|mutex|semaphore|condition|cond)\w{0,20}(?:\(\))?:?",
+    re.IGNORECASE,
+)
+
 
 def judged(block: Block, source: str, found: Judged) -> Judged:
     """What a block is that ended by pytest's time limit; `found` where it did not, or where it cannot be seen. `source`: the statement it was in."""
@@ -70,6 +75,16 @@ def judged(block: Block, source: str, found: Judged) -> Judged:
             why=f"The test waited in `{source[:120]}` when its limit ended it, and printed no progress: a hang.",
         )
     return found
+
+
+def waits(path: str, statement: str) -> bool:
+    """Whether a frame waits for another thread or process."""
+    return bool(_WAITING_PLACE.search(path) or _WAITING.search(statement) or _TAKES_A_LOCK.match(statement))
+
+
+def asks_the_network(path: str) -> bool:
+    """Whether a frame is of code that waits for an answer over the network."""
+    return bool(_NETWORK.search(path))
 
 
 def _written(captured: Sequence[Line]) -> Sequence[Line]:

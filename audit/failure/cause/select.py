@@ -11,6 +11,8 @@ from audit.failure.cause import (
     environment,
     exceptions,
     gates,
+    hang,
+    libraries,
     limits,
     machine,
     pins,
@@ -96,7 +98,7 @@ def _step(
     scene: Scene, job: Job, view: StepView, records: Sequence[Candidate], trained: Sequence[Candidate]
 ) -> tuple[list[Candidate], list[Candidate]]:
     """The causes of one failed step, the first being the one, and what is a consequence of them."""
-    tested = [refine(candidate, scene) for candidate in tests.find(view)]
+    tested = [refine(candidate, scene) for candidate in tests.find(view) or hang.find(view)]
     found = [*exceptions.find(view), *signatures.find(view), *limits.find(view)]
     if not any(candidate.strength > Strength.CASCADE for candidate in tested):
         found += [refine(candidate, scene) for candidate in gates.find(view)]
@@ -207,7 +209,11 @@ def _settle(
 
 
 def _root_before(scene: Scene, job: Job, found: Candidate) -> Candidate | None:
-    return environment.root_before(scene, job, found) or devices.lost_before(scene, job, found)
+    return (
+        environment.root_before(scene, job, found)
+        or devices.lost_before(scene, job, found)
+        or libraries.not_loaded_before(scene, job, found)
+    )
 
 
 def _by_outcome(scene: Scene, roots: Sequence[Candidate], steps: Sequence[Step]) -> list[Candidate]:

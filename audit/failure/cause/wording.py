@@ -134,6 +134,21 @@ def points_elsewhere(text: str) -> bool:
     return bool(_ELSEWHERE.search(text[:1000]))
 
 
+NO_CHECK = re.compile(
+    r"\bexit(?:s|ed)? with (?:return )?code\b|\breturn(?:ed)? (?:non-zero )?exit (?:code|status)\b|\[launch\.py:\d|^usage: |"
+    r"\b(?:log|output|step)\w*(?:'s log)? (?:has |have |was |were )?(?:exceeded|been truncated|truncated|cut)\b|"
+    r"\bexceed\w* (?:the )?(?:log|output) (?:size )?limit",
+    re.IGNORECASE,
+)
+"""Lines whose numbers no check compares: how a launcher's process ended, with its arguments; where a runner cut the log."""
+LOG_CUT = re.compile(
+    r"\blog exceeded limit of \d|\bno more output will be collected\b|\b(?:log|output)\b.{0,40}\b(?:was|has been|is) (?:truncated|cut)\b|"
+    r"\blogs? (?:size )?limit (?:was |is )?(?:exceeded|reached)\b|^\[?\.{3} ?(?:truncated|output (?:truncated|omitted)|\d+ lines (?:omitted|skipped))",
+    re.IGNORECASE,
+)
+"""Words by which a runner says that it kept no more of the output."""
+
+
 CODE_ONLY = frozenset(
     "TypeError AttributeError NameError UnboundLocalError IndexError ZeroDivisionError AssertionError RecursionError "
     "SyntaxError ImportError".split()
