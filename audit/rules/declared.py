@@ -1,5 +1,6 @@
 """What rules of level 1 ask of a manifest: whether it says something, where, and where the code shows what it does not say."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +30,7 @@ def asked(*kinds: str) -> Callable[[Check], Callable[[Context], Iterable[Outcome
         def rule(context: Context) -> Iterable[Outcome]:
             if context.declared is None:
                 yield not_applicable("There is no manifest.")
-            elif kinds and context.kinds.keys().isdisjoint(kinds):
+            elif kinds and _kinds(context, context.declared).isdisjoint(kinds):
                 yield not_applicable(
                     f"The experiment is not declared or seen to be {listed(kinds, 9, 'or')}."
                 )
@@ -41,6 +42,29 @@ def asked(*kinds: str) -> Callable[[Check], Callable[[Context], Iterable[Outcome
     return wrapped
 
 
+_GENERATE: Final = frozenset({"inference", "llm_judge", "safety", "rag", "agent"})
+"""Kinds in which a model's output is drawn; `evaluation` extends the first, and scores classifiers, too."""
+_OF_GENERATION: Final = re.compile(r"(?:stages\.[^.]+\.)?(?:generation|inference|prompts)\.")
+
+
+def _kinds(context: Context, declared: "Declared") -> frozenset[str]:
+    """The profiles that apply; `inference` only where a model generates, and not because something is scored."""
+    kinds = frozenset(context.kinds)
+    if "inference" not in kinds or "evaluation" not in kinds or _generates(context, declared):
+        return kinds
+    return kinds - {"inference"}
+
+
+def _generates(context: Context, declared: "Declared") -> bool:
+    """Whether something besides `evaluation` says that a model generates: another profile, the code, or the manifest."""
+    heirs = {name for name, kind in context.kinds.items() if name in _GENERATE or "inference" in kind.extends}
+    if heirs - {"evaluation", "inference"} or "inference" in declared.manifest.profiles:
+        return True
+    if any(each.profile in _GENERATE for each in context.detected) or context.signals.api_models.value:
+        return True
+    return any(_OF_GENERATION.match(path) for path in declared.state.leaves)
+
+
 class View:
     """The manifest as a rule sees it."""
 
@@ -50,10 +74,11 @@ class View:
         self._positions = declared.positions
         self._leaves = declared.state.leaves
         self._stages = tuple(declared.manifest.stages)
+        self._kinds = _kinds(context, declared)
 
     def is_any(self, *kinds: str) -> bool:
         """Whether one of these profiles applies."""
-        return not self.context.kinds.keys().isdisjoint(kinds)
+        return not self._kinds.isdisjoint(kinds)
 
     def leaf(self, path: str) -> Leaf | None:
         """What the manifest says of `path`, at the top or in a stage."""

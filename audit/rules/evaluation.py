@@ -59,6 +59,8 @@ def repetitions(view: View) -> Iterable[Outcome]:
         yield passed(f"{view.name} says how often the evaluation is repeated.")
     elif is_greedy(view):
         yield not_applicable("Generation is greedy: a repetition says the same.")
+    elif not view.is_any("inference"):
+        yield not_applicable("Nothing is seen to be drawn at random where outputs are scored.")
     else:
         yield view.lacks("how often the evaluation is repeated", "evaluation.repetitions")
 

@@ -303,6 +303,28 @@ def test_profiles_that_are_declared_and_seen() -> None:
     assert state("exec.profile_detection_mismatch", "project: {name: x}") is Status.NOT_APPLICABLE
 
 
+def test_an_evaluation_of_a_classifier_is_not_asked_how_it_generates() -> None:
+    classifier = of("evaluation", "models: {primary: {id: acme/resnet, provider: huggingface}}")
+    for identifier in (
+        "gen.params_declared",
+        "gen.backend_declared",
+        "prompt.declared",
+        "model.dtype_declared",
+        "eval.repetitions_declared",
+    ):
+        assert state(identifier, classifier) is Status.NOT_APPLICABLE
+    for more in (
+        "generation: {seed: 1}",
+        "prompts: {primary: {text: Hello}}",
+        "stages: {score: {inference: {backend: vllm}}}",
+    ):
+        assert state("gen.params_declared", f"{classifier}\n{more}") is Status.FAIL
+    for declared in ("evaluation, inference", "llm_judge", "safety"):
+        assert state("gen.params_declared", of(declared)) is Status.FAIL
+    code = "from openai import OpenAI\n\ndef ask(text):\n    return OpenAI().chat.completions.create(model='gpt-4o', messages=[text])\n"
+    assert state("gen.params_declared", classifier, {"ask.py": code}) is Status.FAIL
+
+
 def test_precision_is_asked_for_where_the_code_mixes_it() -> None:
     inside = "        with torch.autocast('cuda'):\n            loss = model(x, y)\n"
     code = (
