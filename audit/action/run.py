@@ -28,8 +28,8 @@ from audit.action.plan import Plan, PlanError, Stage, plan
 from audit.action.reading import adjusted, completed, environment, options
 from audit.action.results import configured_threshold, gate_line, outputs_of
 from audit.assess.drift_gate import with_drift
-from audit.assess.errors import DocumentError
 from audit.assess.gate import FailOn, Gate, gate
+from audit.documents.errors import DocumentError
 from audit.documents.report import Report
 from audit.documents.rule import RuleText
 from audit.engine import audit as engine

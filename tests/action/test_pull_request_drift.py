@@ -13,10 +13,10 @@ import pytest
 
 from audit.action.claimed import claimed_drift
 from audit.assess.drift_gate import THRESHOLDS, closes, with_drift, worst
-from audit.assess.errors import DocumentError
 from audit.assess.gate import FailOn, Gate, Scope, gate
 from audit.cli.schema_command import schema_text
 from audit.documents.drift import Drift, Side
+from audit.documents.errors import DocumentError
 from audit.documents.state import Confidence, Leaf, Source, State
 from audit.state.drift import drift
 from tests.action import world as made_world
