@@ -180,7 +180,7 @@ def by_names(scene: Scene, resolver: Resolver) -> Iterator[Group]:
     """What options and keys set by their names alone."""
     settings, wanted = resolver.settings, _wanted(scene)
     accepted = vocabulary().accepted
-    found: dict[str, list[tuple[int, Group]]] = defaultdict(list)
+    found: dict[str, list[tuple[str, Group]]] = defaultdict(list)
     for key in settings.names():
         for setting, index in setting_of(key):
             said = settings.about(key) if setting.startswith(wanted) else ()
@@ -202,18 +202,39 @@ def by_names(scene: Scene, resolver: Resolver) -> Iterator[Group]:
             if setting == "training.seed" and not scene.trains:
                 setting = "experiment.seed"  # noqa: PLW2901
             if said:
-                found[setting].append(
-                    (index, Group(setting, said, sure=said[0].known, by_name=True, position=index))
-                )
+                group = Group(setting, said, sure=said[0].known, by_name=True, position=index)
+                found[setting].append((key, group))
     for setting in sorted(found):
-        # The most telling name that has a value wins.
-        rows = sorted(found[setting], key=lambda row: (row[1].said[0].value is None, row[0]))
-        yield rows[0][1]
+        yield _most_telling(found[setting])
     for name, (setting, value) in vocabulary().switches.items():
         said = settings.about(name)
         if said and said[0].known and said[0].value is True and setting.startswith(wanted):
             rows_ = tuple(msgspec.structs.replace(each, value=value) for each in said if each.value is True)
             yield Group(setting, rows_, by_name=True)
+
+
+_MAIN_TABLE = re.compile(
+    r"(?:^|[._])(?:train\w*|optim\w*|solver|hparams|hyper\w*|model|generation|args|params|config)\."
+)
+
+
+def _most_telling(rows: list[tuple[str, Group]]) -> Group:
+    """Of the keys that may mean a setting, the one with a value whose name tells most, in the table that is about it. Where such keys of several
+    tables differ, none is sure."""
+
+    def order(row: tuple[str, Group]) -> tuple[bool, int, bool, bool]:
+        key, group = row
+        return group.said[0].value is None, group.position, "." in key, not _MAIN_TABLE.search(key)
+
+    rows = sorted(rows, key=lambda row: (order(row), row[0]))
+    key, best = rows[0]
+    equals = [group for other, group in rows if order((other, group)) == order((key, best))]
+    if len({str(group.said[0].value) for group in equals}) > 1:
+        said = tuple(
+            msgspec.structs.replace(each, known=False) for group in equals for each in group.said[:1]
+        )
+        return msgspec.structs.replace(best, said=said, sure=False)
+    return best
 
 
 _ASIDE = re.compile(

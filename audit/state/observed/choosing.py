@@ -46,6 +46,8 @@ def choose(groups: Iterable[Group]) -> Chosen:
         elif unsure:
             candidates[setting] = tuple(_leaf(said, Confidence.UNRESOLVED) for said in unsure)
     _without_strangers(leaves, candidates)
+    for path in [path for path in leaves if _is_unset(path, leaves[path].value)]:
+        del leaves[path]
     epochs, steps = leaves.get("training.epochs"), leaves.get("training.max_steps")
     if (
         epochs
@@ -57,6 +59,19 @@ def choose(groups: Iterable[Group]) -> Chosen:
         del leaves["training.epochs"]  # steps decide, and nobody speaks of epochs
     return Chosen(
         State(leaves, {path: rows for path, rows in alternatives.items() if path in leaves}), candidates
+    )
+
+
+_COUNTS = ("batch_size", "epochs", "max_steps", "total_timesteps", "max_length", "gradient_accumulation")
+
+
+def _is_unset(path: str, value: Value) -> bool:
+    """Whether a number stands for none: -1 epochs, a batch of 0 that is computed later."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    last = path.rpartition(".")[2]
+    return (last in _COUNTS and value <= 0) or (
+        last in ("warmup_steps", "seed", "warmup_ratio") and value < 0
     )
 
 

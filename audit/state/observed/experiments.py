@@ -172,7 +172,7 @@ def _order(repository: Repository, scene: Scene, launch: Launch, first: dict[str
         1 if launch.is_template or launch.lacks_file else 0,
         1 if _PREPARES.search(entry.path) else 0,
         1 if any(map(_TOY.search, words)) else 0,
-        1 if trains and any(map(_EVALUATES.search, words)) else 0,
+        1 if trains and (launch.only_evaluates or any(map(_EVALUATES.search, words))) else 0,
         0 if _TRAINS.search(entry.path.rpartition("/")[2]) else 1,
         line,
         entry.path.count("/"),

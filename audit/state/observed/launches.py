@@ -21,6 +21,11 @@ _FILE = re.compile(r"[\w./@+\-]{1,300}\.(?:ya?ml|json|toml|ini|py|jsonnet|gin)")
 _OVERRIDE = re.compile(r"[+~]{0,2}([A-Za-z_][\w.\-/@]{0,200})=(.*)", re.DOTALL)
 
 
+_EVALUATES = re.compile(
+    r"eval|evaluate|eval_only|only_eval|test|test_only|only_test|evaluate_only|inference|predict"
+)
+
+
 class Launch(msgspec.Struct, frozen=True):
     """One way to start an entry point. `origin`: the file that says it; `files`: the configurations that it names, in their order;
     `command` is None for a start without any; `lacks_file`: it names a configuration that is not there."""
@@ -38,6 +43,15 @@ class Launch(msgspec.Struct, frozen=True):
         values = [text for _, text, _ in assigned(self.command) if text]
         gaps = sum(map(is_placeholder, values))
         return ("..." in self.command.args or gaps > 0) and 3 * gaps >= len(values)
+
+    @property
+    def only_evaluates(self) -> bool:
+        """Whether the command says that a script which can train is to evaluate."""
+        flags = self.command.flags if self.command else ()
+        return any(
+            _EVALUATES.fullmatch(plain(flag.name)) and flag.value.lower() in ("", "true", "1")
+            for flag in flags
+        )
 
     @property
     def place(self) -> Place:

@@ -158,8 +158,18 @@ def _meant(last: str, key: str, main: str) -> Iterator[tuple[str, int]]:
     bare = last if last in known.models else without_role(key)
     if last not in known.models and role != "primary" and last == role:
         bare = "model"  # `--judge gpt-4`
+    parent = key.rpartition(".")[0].rpartition(".")[2]
     if bare in known.models:
         yield f"models.{role}.id", known.models.index(bare)
+    elif last in ("path", "name", "id", "partial_pretrain", "repo_id") and parent in (
+        "model",
+        "models",
+        "llm",
+        "policy",
+        "pretrained_model",
+        "base_model",
+    ):
+        yield f"models.{role}.id", len(known.models)
     elif last in known.datasets:
         words = set(re.split(r"[^a-z]+", last))
         kind = next((each for word, each in SPLITS.items() if word in words), "")

@@ -1,8 +1,11 @@
 """One entry point: what runs once it is started, what can be set of it, and what it sets whoever starts it."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
+
+import msgspec
 
 from audit.documents.place import Place
 from audit.facts.python.model import Call
@@ -143,7 +146,8 @@ class Scene:
                         found.append(option)
                 elif (file, scope) in self.nodes:
                     name = scopes[scope].name if scopes[scope].kind == "class" else ""
-                    foreign = self.trains and _OTHER_CLASS.search(name)
+                    # Hydra fills classes from files, and what those do not say is not decided here.
+                    foreign = self.hydra is not None or (self.trains and _OTHER_CLASS.search(name))
                     if not name or ((file, scope) in parsed if parsed else not foreign):
                         found.append(option)
         return tuple(found)
@@ -156,6 +160,17 @@ class Scene:
         )
 
     @cached_property
+    def _ambiguous(self) -> frozenset[str]:
+        """Fields that several classes have with different defaults, where no parser says which class it fills in."""
+        if self._parsed_classes:
+            return frozenset()
+        values: dict[str, set[object]] = defaultdict(set)
+        for option in self.options:
+            if option.said is not None and option.said.detail.partition(".")[2].isidentifier():
+                values[option.name].add(option.said.value)
+        return frozenset(name for name, held in values.items() if len(held) > 1)
+
+    @cached_property
     def settings(self) -> Settings:
         """Defaults of options, and what configurations say that are always read."""
         found = Settings()
@@ -164,9 +179,13 @@ class Scene:
             for field, setting in defaults.fields.items():
                 detail = f"library default of {defaults.of}"
                 found.add(field, Said(defaults.values[setting], Place(self.entry.path), detail, Rank.LIBRARY))
+        unsure = self._ambiguous
         for option in self.options:
+            said = option.said
+            if said is not None and option.name in unsure:
+                said = msgspec.structs.replace(said, known=False)
             found.drop(option.name, Rank.DEFAULT)
-            found.add(option.name, option.said)
+            found.add(option.name, said)
             if option.choices:
                 found.choices[option.name] = option.choices
         if self._constants_are_options:

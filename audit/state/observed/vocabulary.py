@@ -105,6 +105,8 @@ _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 def role_of_name(name: str) -> str:
     """The role that a name tells (`judge_model`, `ref_model`), "" where it tells none."""
     words = {word.lower() for word in _WORDS.findall(name)}
+    if "actor" in words:
+        return "primary"  # what reinforcement learning trains, whatever shares its table
     return next((role for role, known in vocabulary().roles.items() if words & set(known)), "")
 
 
