@@ -10,6 +10,7 @@ from audit.failure.cause.candidate import Candidate, Origin, Strength
 from audit.failure.cause.scene import Scene
 from audit.failure.gates.model import GateOutcome, Subject
 from audit.failure.structure.comparison import TIGHT
+from audit.failure.structure.verdict_rows import name_of_check
 
 _NOISY = 2.0
 """A miss of less than two standard deviations of the measured run-to-run noise is what an unchanged program shows too."""
@@ -56,7 +57,10 @@ def refine(candidate: Candidate, scene: Scene) -> Candidate:
     """The candidate with the category that its gate's subject and numbers give it, and the noise of what was measured."""
     candidate = _by_gate(candidate, scene.gates)
     if (read := misread.told(candidate, scene)) is not None:
-        candidate = msgspec.structs.replace(candidate, line=read[0], hit=None, comparison=None)
+        failing = (name_of_check(candidate.line.text), *candidate.failing)
+        candidate = msgspec.structs.replace(
+            candidate, line=read[0], hit=None, comparison=None, failing=tuple(filter(None, failing))
+        )
         return _as(candidate, Category.METRIC_POLICY, "gate_reads_missing_key", read[1])
     noisy = (
         noise.within(candidate, scene)

@@ -59,7 +59,7 @@ def find(view: StepView) -> list[Candidate]:
             continue  # IPython's header; the exception's own line stands at its end
         key = hit.signature.name
         if key in first:
-            first[key] = _again(first[key], view, line)
+            first[key] = _again(first[key], view, hit, line)
         else:
             first[key] = _candidate(view, hit)
     return _started(view, list(first.values()))
@@ -191,10 +191,10 @@ def _survived(view: StepView, hit: Hit, line: Line) -> bool:
     )
 
 
-def _again(before: Candidate, view: StepView, line: Line) -> Candidate:
+def _again(before: Candidate, view: StepView, hit: Hit, line: Line) -> Candidate:
     """The same signature once more: counted; where the first was survived or only a warning, and this one is neither, this one stands."""
     if before.hit is not None and warns(before.line) and not warns(line):
-        return msgspec.structs.replace(_candidate(view, before.hit, line), count=before.count + 1)
+        return msgspec.structs.replace(_candidate(view, hit, line), count=before.count + 1)
     if (
         before.outcome in (Outcome.PROGRESSED, Outcome.RECOVERED)
         and not (before.hit and _survived(view, before.hit, line))

@@ -27,7 +27,7 @@ class Item(msgspec.Struct, frozen=True):
 
 class Session(msgspec.Struct, frozen=True):
     """One run of pytest. `counts` by the words of the last line (`failed`, `passed`, `errors`, …), `summary` that line, None
-    where the run did not come to it. `collected`: None where not told.
+    where the run did not come to it. `collected`: None where not told. `pending`: the test that had begun and not ended.
     """
 
     blocks: tuple[Block, ...]
@@ -41,6 +41,7 @@ class Session(msgspec.Struct, frozen=True):
     coverage: Line | None = None
     crashed: tuple[Line, ...] = ()
     collection_failed: bool = False
+    pending: str | None = None
 
     @property
     def failed(self) -> bool:
@@ -168,6 +169,7 @@ class _Reader:
             self.coverage,
             tuple(self.crashed),
             self.collection_failed,
+            self.pending,
         )
 
     def _still(self, line: Line) -> bool:

@@ -89,7 +89,7 @@ def row(text: str) -> Row | None:
 
 def _table(text: str, verdict: str) -> Row | None:
     """A row of cells: a name, its numbers, a verdict. The limit is the one with a relation, else the second number."""
-    cells = [cell for cell in _CELLS.split(text.strip()) if cell]
+    cells = cells_of(text)
     limited = next((found for cell in cells if (found := _LIMIT_CELL.search(cell))), None)
     numbers = [
         value
@@ -141,3 +141,35 @@ def number(text: str) -> float | None:
     except ValueError:
         return None
     return value if abs(value) < float("inf") else None
+
+
+_MARKS = re.compile(
+    r"^(?:\W|E\b|FAIL(?:ED|URE)?\b|ERROR\b|WARN(?:ING)?\b|AssertionError\b|(?:[Gg]ate|[Cc]heck|GATE|CHECK)(?: failed)?\b)+[:\s]*"
+)
+_SAID = re.compile(
+    r"\s(?:(?:is|are|was|were|has|have|did|does|exceed\w*|fail\w*|below|above|over|under|not|less|lower|higher|greater|more|worse|missed|misses|must|should|"
+    r"using)\b|[=:<>])"
+)
+_NO_NAMES = frozenset(
+    "baseline golden reference expected required actual value limit threshold step epoch iteration assert the a".split()
+)
+
+
+def cells_of(text: str) -> list[str]:
+    """The cells of a row of a table that is printed with blanks, bars or tabulators."""
+    return [cell for cell in _CELLS.split(text.strip()[:1000]) if cell]
+
+
+def name_of_check(text: str) -> str:
+    """What a check is of, as its line names it: the first cell of a table's row, else the words before the verb or the first number."""
+    bare = _MARKS.sub("", text.strip()[:300])
+    cells = cells_of(bare)
+    if len(cells) >= 3:
+        return cells[0][:80]
+    number = re.search(rf"(?<![\w.]){NUMBER}(?![\w])", bare)
+    name = bare[: number.start()] if number is not None else ""
+    name = _SAID.split(name.rpartition(": ")[2] if name.rpartition(": ")[2].strip() else name)[0].strip(
+        " :=,(|\"'"
+    )
+    words = name.split()
+    return name[:80] if 0 < len(words) <= 4 and name.lower() not in _NO_NAMES else ""
