@@ -21,6 +21,7 @@ from audit.failure.facts import (
     health,
     memory,
     mlperf,
+    nearby,
     noise,
     notices,
     outcomes,
@@ -39,7 +40,7 @@ from audit.source.snapshot import Snapshot
 from audit.telemetry.model import Telemetry
 from audit.telemetry.stdout import LineCollector
 
-MOST = 30
+MOST = 36
 _MAX_RUNS = 4
 """Runs that are reported one by one; more are reported together only."""
 
@@ -153,6 +154,7 @@ def compute(
             results.benchmarks(telemetry),
         ),
         "recorded": noise.recorded_errors(telemetry),
+        "nearby": _unsaid(nearby.facts(lines, cause), told),
         "tests": chain(
             counts.reports(telemetry), _unsaid(counts.printed(reading) if reading is not None else (), told)
         ),
@@ -169,7 +171,7 @@ def _sound(facts: Iterable[Fact]) -> Iterator[Fact]:
 
 
 _USUAL = (
-    "health", "comparison", "runs", "mlperf", "results", "ends", "limits", "tests", "completion", "cause", "memory", "ranks", "speed", "recorded",
+    "health", "comparison", "runs", "mlperf", "results", "ends", "limits", "tests", "completion", "cause", "memory", "ranks", "speed", "recorded", "nearby",
 )  # fmt: skip
 _ORDERS = {
     Category.INFRA_RUNTIME: ("cause", "memory", "ranks", "tests", "completion"),

@@ -13,11 +13,11 @@ from audit.telemetry.stdout import parse
 
 _UNITS = r"[KMGTP]i?B\b|[KMGTP]i\b|[KMGT]\b(?! ?[a-z]?=)|bytes\b|B\b|%|milliseconds?\b|ms\b|µs\b|us\b|seconds?\b|secs?\b|s\b|minutes?\b|min\b|hours?\b|h\b"
 _NUMBER = re.compile(
-    rf"(?<![\w./:-])(?P<number>[-+]?(?:\d{{1,3}}(?:,\d{{3}}){{1,5}}|\d{{1,19}})(?:\.\d{{1,12}})?(?:e[-+]?\d{{1,3}})?)"
-    rf"(?:(?P<unit> ?(?:{_UNITS}))|(?![\w/:-]|\.\d))(?!\w)"
+    rf"(?<![\w.:-])(?<!\w/)(?<!\./)(?P<number>[-+]?(?:\d{{1,3}}(?:,\d{{3}}){{1,5}}|\d{{1,19}})(?:\.\d{{1,12}})?(?:e[-+]?\d{{1,3}})?)"
+    rf"(?:(?P<unit> ?(?:{_UNITS}))|(?![\w:-]|\.\d|/[^\d\s]))(?!\w)"
 )
 _WORD = re.compile(r"([A-Za-z_][\w.]{0,40})\W{0,6}\Z")
-_MOST = 8
+_MOST = 12
 _NAMELESS = frozenset(
     "a an the of in is are was at on to for from by than and or but with which has have got be e which that it as only now".split()
 )
@@ -35,16 +35,19 @@ _COMPARED = re.compile(
 )
 _PRODUCT = re.compile(r"(?P<factors>\d{1,9}(?: ?[*x×] ?\d{1,9}){1,6})")
 _FACTOR = re.compile(r"\d{1,9}")
-_SHAPE = re.compile(r"[\[(]\d")
 
 
-class _Stated:
+class Stated:
     """One number of the line: its value, unit and name, and in bytes or seconds where the unit is one."""
 
     def __init__(self, name: str, text: str, unit: str, at: int) -> None:
         self.name, self.text, self.unit, self.at = name, text, unit, at
         self.value = float(text.replace(",", ""))
         self.size = _in_bytes(self.value, unit)
+        # A share is a fraction, whatever the line writes.
+        told = self.value / 100 if unit == "%" else self.value
+        self.plain = int(told) if told.is_integer() and unit != "%" else told
+        self.told_unit = "" if unit == "%" else unit
         self.seconds = self.value * _SECONDS[unit] if unit in _SECONDS else None
 
 
@@ -64,20 +67,21 @@ def facts(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
         return  # a metric line: its numbers are those of a series
     yield from _products(cause.text, place)
     if "to allocate" not in cause.text:  # `memory` reads an allocator's report
-        found = _numbers(cause.text)
+        found = numbers_of(cause.text)
         yield from _relations(cause.text, found, place)
         yield from _values(found, place)
     yield from _lists(lines, cause)
 
 
-def _numbers(text: str) -> list[_Stated]:
+def numbers_of(text: str) -> list[Stated]:
+    """The numbers of a line with their units and the words before them, each once."""
     text = re.sub(r"^\W*\w+ [\d:]+(?:\.\d+)? ", "", text)
-    found: list[_Stated] = []
+    found: list[Stated] = []
     for match in _NUMBER.finditer(text):
         word = _WORD.search(text[: match.start()])
         named = word is not None and word[1].lower() not in _NAMELESS
         unit = (match["unit"] or "").strip()
-        one = _Stated(
+        one = Stated(
             word[1].lower() if word is not None and named else "",
             match["number"],
             _CANONICAL.get(unit, unit),
@@ -92,26 +96,43 @@ def _numbers(text: str) -> list[_Stated]:
     return found
 
 
-def _values(found: Sequence[_Stated], place: str) -> Iterator[Fact]:
+def _values(found: Sequence[Stated], place: str) -> Iterator[Fact]:
+    names: set[str] = set()
     for index, one in enumerate(found, 1):
-        value = int(one.value) if one.value.is_integer() else one.value
         name = f"{one.name}_in_cause" if one.name else f"number_{index}_in_cause"
-        yield fact(
-            name, value, "as the cause's line says", [FactInput("number", one.text, place)], unit=one.unit
-        )
+        name = f"{name}_{index}" if name in names else name
+        names.add(name)
+        inputs = [FactInput("number", one.text + one.unit, place)]
+        yield fact(name, one.plain, "as the cause's line says", inputs, unit=one.told_unit)
 
 
-def _relations(text: str, found: Sequence[_Stated], place: str) -> Iterator[Fact]:
-    """Of two sizes or two durations the ratio; of two plain numbers that the line compares the difference and the ratio."""
+def _relations(text: str, found: Sequence[Stated], place: str) -> Iterator[Fact]:
+    """Of two sizes, two durations or two shares the ratio and the difference, and of two plain numbers that the line compares; of two
+    shapes the sizes that differ.
+    """
     for kind in ("size", "seconds"):
         alike = [(one, float(getattr(one, kind))) for one in found if getattr(one, kind)]
         for (a, x), (b, y) in list(pairwise(alike))[:2]:
             if x != y:
-                yield fact(
-                    _pair("over", a, b), x / y, "first / second of the cause's line", _inputs(a, b, place)
-                )
+                yield from _of_two(a, b, x, y, place)
+    shares = [one for one in found if one.unit == "%"]
+    if len(shares) > 1 and shares[0].value != shares[1].value:
+        a, b = shares[:2]
+        gap = a.value / 100 - b.value / 100
+        yield fact(_pair("minus", a, b), gap, "first - second of the cause's line", _inputs(a, b, place))
+        yield fact(_pair("minus", b, a), -gap, "second - first of the cause's line", _inputs(b, a, place))
+    shapes = list(_shapes(text))
+    for first, second in pairwise(shapes):
+        different = [(x, y) for x, y in zip(first, second, strict=False) if x != y]
+        if len(first) == len(second) and different:
+            x, y = different[0]
+            inputs = [FactInput("first", x, place), FactInput("second", y, place)]
+            yield fact("size_in_first_shape", x, "size that differs, first shape", inputs)
+            yield fact("size_in_second_shape", y, "size that differs, second shape", inputs)
+            yield fact("shape_difference", abs(x - y), "difference of these sizes", inputs)
+            break
     plain = [one for one in found if not one.unit]
-    if len(plain) < 2 or _COMPARED.search(text) is None or _SHAPE.search(text):
+    if len(plain) < 2 or shapes or _COMPARED.search(text) is None:
         return
     a, b = _compared(text, plain)
     yield fact(
@@ -120,13 +141,33 @@ def _relations(text: str, found: Sequence[_Stated], place: str) -> Iterator[Fact
         "first - second of the cause's line",
         _inputs(a, b, place),
     )
-    if b.value and math.isfinite(a.value / b.value):
+    if a.value < b.value:
         yield fact(
-            _pair("over", a, b), a.value / b.value, "first / second of the cause's line", _inputs(a, b, place)
+            _pair("minus", b, a),
+            _whole(b.value - a.value),
+            "second - first of the cause's line",
+            _inputs(b, a, place),
+        )
+    yield from _of_two(a, b, a.value, b.value, place)
+
+
+def _of_two(a: Stated, b: Stated, x: float, y: float, place: str) -> Iterator[Fact]:
+    if y and math.isfinite(x / y):
+        yield fact(_pair("over", a, b), x / y, "first / second of the cause's line", _inputs(a, b, place))
+        yield fact(
+            _pair("against", a, b), x / y - 1, "first / second - 1 of the cause's line", _inputs(a, b, place)
         )
 
 
-def _compared(text: str, plain: Sequence[_Stated]) -> tuple[_Stated, _Stated]:
+_SHAPED = re.compile(r"[\[(](?P<sizes>\d{1,9}(?:, ?\d{1,9}){0,7}),?[\])]")
+
+
+def _shapes(text: str) -> Iterator[list[int]]:
+    for _, found in zip(range(6), _SHAPED.finditer(text), strict=False):
+        yield [integer(size) for size in _FACTOR.findall(found["sizes"])]
+
+
+def _compared(text: str, plain: Sequence[Stated]) -> tuple[Stated, Stated]:
     """The two numbers on both sides of the word of comparison, else the last two."""
     for one, other in pairwise(plain):
         if _COMPARED.search(text[one.at : other.at + 40]):
@@ -138,11 +179,11 @@ def _whole(value: float) -> float | int:
     return int(value) if value.is_integer() else value
 
 
-def _pair(word: str, a: _Stated, b: _Stated) -> str:
+def _pair(word: str, a: Stated, b: Stated) -> str:
     return f"{a.name or 'first'}_{word}_{b.name or 'second'}"
 
 
-def _inputs(a: _Stated, b: _Stated, place: str) -> list[FactInput]:
+def _inputs(a: Stated, b: Stated, place: str) -> list[FactInput]:
     return [
         FactInput(a.name or "first", a.text + a.unit, place),
         FactInput(b.name or "second", b.text + b.unit, place),
