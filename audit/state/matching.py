@@ -101,7 +101,20 @@ def _computes_otherwise(before: str, after: str) -> bool:
 _FEW = 2
 """Statements of one kind in one place of which each is the other's counterpart; of more, in other numbers, nobody knows which is which."""
 
+_MOST_LOOKED_AT = 200
+"""Candidates that one setting is held against: files with thousands of statements of one kind are generated, or meant to cost time."""
+_CROWD, _REACH = 1_000, 8
+
 Key = Callable[[Item], Hashable]
+
+
+def _taken(rest: list[Item], old: Item, fits: Callable[[Item, Item], bool]) -> Item | None:
+    """The first of `rest` that fits, taken out of it; in a crowd only the next few are looked at."""
+    reach = _MOST_LOOKED_AT if len(rest) <= _CROWD else _REACH
+    for index, new in enumerate(rest[:reach]):
+        if fits(old, new):
+            return rest.pop(index)
+    return None
 
 
 class _Matching:
@@ -112,6 +125,7 @@ class _Matching:
         self.changed: list[Pair] = []
         self.same = 0
         self.renamed: dict[str, str] = {}
+        self._indexes: dict[bool, dict[str, list[Item]]] = {}
 
     def run(self) -> Matched:
         self._at_their_paths()
@@ -146,11 +160,9 @@ class _Matching:
         """Takes out what agrees; the rest of both sides, in order."""
         rest, lost = list(news), list[Item]()
         for old in olds:
-            found = next((new for new in rest if agree(old, new)), None)
-            if found is None:
+            if _taken(rest, old, agree) is None:
                 lost.append(old)
             else:
-                rest.remove(found)
                 self.same += 1
         return lost, rest
 
@@ -173,35 +185,40 @@ class _Matching:
             if pair.before.resolved == pair.after.resolved:
                 kept.append(pair)
             elif pair.before.resolved:
-                kept += self._followed(pair, pair.before, self.added, self.b, forward=True)
+                kept += self._followed(pair, pair.before, self.added, forward=True)
             else:
-                kept += self._followed(pair, pair.after, self.removed, self.a, forward=False)
+                kept += self._followed(pair, pair.after, self.removed, forward=False)
         self.changed = kept
 
-    def _followed(
-        self, pair: Pair, literal: Item, loose: dict[str, Item], state: State, *, forward: bool
-    ) -> list[Pair]:
+    def _followed(self, pair: Pair, literal: Item, loose: dict[str, Item], *, forward: bool) -> list[Pair]:
         """What became of a literal: nothing where the variable's origin has its value, a change where that has another."""
         concept, file = literal.name.concept, literal.name.file
-        candidates = [item for item in loose.values() if item.name.concept == concept and item.resolved]
+        mine = self._by_concept(forward)[concept]
+        candidates = [item for item in mine if item.path in loose]
         near = [item for item in candidates if item.name.file == file] or candidates
         equal = next((item for item in near if agree(literal, item)), None)
         if equal is not None:
             del loose[equal.path]
             self.same += 1
             return []
-        others = [
-            Item(path, parsed(path), leaf)
-            for path, leaf in state.leaves.items()
-            if parsed(path).concept == concept
-        ]
-        if any(other.resolved and agree(literal, other) for other in others):
+        if any(agree(literal, other) for other in mine[:_MOST_LOOKED_AT]):
             self.same += 1
             return []
         if len(near) == 1:
             del loose[near[0].path]
             return [Pair(literal, near[0]) if forward else Pair(near[0], literal)]
         return [pair]
+
+    def _by_concept(self, after: bool) -> dict[str, list[Item]]:
+        """The values that one side states, by what they are."""
+        if after not in self._indexes:
+            index: dict[str, list[Item]] = defaultdict(list)
+            for path, leaf in (self.b if after else self.a).leaves.items():
+                item = Item(path, parsed(path), leaf)
+                if item.resolved:
+                    index[item.name.concept].append(item)
+            self._indexes[after] = index
+        return self._indexes[after]
 
     def _moved_and_changed(self) -> None:
         """The same name in another function of a file, or in a file under another name, with another value."""
@@ -249,9 +266,7 @@ class _Matching:
             if alone and (len(group) > 1 or len(rest) > 1):
                 continue
             for old in group:
-                new = next((new for new in rest if fits(old, new)), None)
-                if new is not None:
-                    rest.remove(new)
+                if (new := _taken(rest, old, fits)) is not None:
                     found.append((old, new))
         return found
 

@@ -88,7 +88,8 @@ def _with_files_together(listed: list[tuple[Row, Change]]) -> list[tuple[Row, Ch
         side = {"after": words} if kind is ChangeKind.ADDED else {"before": words}
         together = msgspec.structs.replace(first, name=names, where="", more=0, **side)
         place = listed.index(files[0])
-        rest = [pair for pair in listed if pair not in files]
+        told = {id(pair) for pair in files}
+        rest = [pair for pair in listed if id(pair) not in told]
         listed = [*rest[:place], (together, change), *rest[place:]]
     return listed
 

@@ -35,6 +35,7 @@ _TOOL = re.compile(
 )
 
 
+_LONGEST_PATH = 500  # longer ones are nobody's, and patterns are not tried on them
 # Documents of this program: what they say is a state of its own.
 _OWN = frozenset({"ml-audit.yaml", "ml-audit.lock", "reprollm.yaml", "reprollm.lock"})
 
@@ -42,7 +43,8 @@ _OWN = frozenset({"ml-audit.yaml", "ml-audit.lock", "reprollm.yaml", "reprollm.l
 def counts(path: str) -> bool:
     """Whether a file's settings are the experiment's: tests, documents, copies of others' code and tooling say nothing about it."""
     return not (
-        path in _OWN
+        len(path) > _LONGEST_PATH
+        or path in _OWN
         or is_test_path(path)
         or is_docs_path(path)
         or is_vendored_path(path)
@@ -89,15 +91,14 @@ _NO_DATA = re.compile(
 
 
 def is_prompt_file(path: str) -> bool:
-    """Whether a file is by its name a prompt, an instruction or a chat template."""
-    return (
-        bool(_PROMPT_FILE.search(path))
-        and counts(path)
-        and not re.search(r"(?i)(?:^|/)(?:readme|license|changelog)", path)
-        and not _WEB.search(path)
-    )
+    """Whether a file is by its name a prompt, an instruction or a chat template. Markdown is a document everywhere else."""
+    if len(path) > _LONGEST_PATH:
+        return False
+    beside = is_test_path(path) or is_vendored_path(path) or _TOOL.search(path) or _WEB.search(path)
+    return not beside and bool(_PROMPT_FILE.search(path)) and not _READ_ME.search(path)
 
 
+_READ_ME = re.compile(r"(?i)(?:^|/)(?:readme|license|changelog|contributing)[^/]*$")
 _WEB = re.compile(
     r"(?i)\.html?\.|(?:docker|containerfile|compose|helm|k8s|kubernetes|nginx|slurm|sbatch|readme|setup|pyproject|workflow|latex)[\w.-]*\.(?:jinja2?|j2|tmpl)$|\.(?:ya?ml|sh|toml|py|json|cfg|conf|tex|cu|cpp|h|sql|css|js)\.(?:jinja2?|j2|tmpl)$|(?:^|/)(?:issue_template|pull_request_template|email|web|docs?)[\w-]*/"
 )
@@ -105,7 +106,7 @@ _WEB = re.compile(
 
 def is_data_file(path: str) -> bool:
     """Whether a file is by its name data that is tracked, and not what a run wrote."""
-    return bool(_DATA_FILE.search(path)) and counts(path) and not _NO_DATA.search(path)
+    return counts(path) and bool(_DATA_FILE.search(path)) and not _NO_DATA.search(path)
 
 
 def _prompt_of(path: str) -> str:
