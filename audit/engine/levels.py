@@ -8,9 +8,9 @@ from audit.source.snapshot import Entry, EntryKind, Snapshot
 
 MANIFESTS = ("ml-audit.yaml", "reprollm.yaml")
 """The manifest, and the one of the tool whose users move here; the first that there is counts."""
-LOCKS = ("ml-audit.lock", "reprollm.lock")
-_RUNS = (".ml-audit/runs/", ".reprollm/runs/")
-_OWN = (*MANIFESTS, *LOCKS, ".ml-audit/", ".reprollm/")
+LOCK = "ml-audit.lock"
+_RUNS = ".ml-audit/runs/"
+_OWN = (*MANIFESTS, LOCK, ".ml-audit/")
 
 
 class Landmarks(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ def landmarks(snapshot: Snapshot) -> Landmarks:
     by_path = {entry.path: entry for entry in found}
     return Landmarks(
         manifest=next((by_path[name] for name in MANIFESTS if name in by_path), None),
-        lock=any(name in by_path for name in LOCKS),
+        lock=LOCK in by_path,
         runs=any(path.startswith(_RUNS) for path in by_path),
         profiles=any(is_own(path) for path in by_path),
     )

@@ -26,6 +26,7 @@ def snapshot(*paths: str):
         (("sub/ml-audit.yaml", "ml-audit.yaml.bak", "docs/ml-audit.lock"), 0),
         (("ml-audit.yaml",), 1),
         (("reprollm.yaml",), 1),
+        (("reprollm.yaml", "reprollm.lock", ".reprollm/runs/1/run.json"), 1),  # read by no rule of level 2
         (("ml-audit.lock",), 2),
         (("ml-audit.yaml", ".ml-audit/runs/1/run.json"), 2),
         ((".ml-audit/config.yaml",), 0),
