@@ -21,7 +21,7 @@ from audit.documents.errors import DocumentError
 from audit.documents.finding import Finding, Severity, Status
 from audit.documents.report import SCHEMA_VERSION, Baseline, Dimensions, Profiles, Report, Summary, Tool
 from audit.engine.assessment import Assessment, Inquiry, assess
-from audit.engine.levels import level_of
+from audit.engine.levels import level_of, not_followed
 from audit.engine.options import Audited, Effects, Options
 from audit.facts.cache import FactCache, default_folder
 from audit.net.errors import NetworkError
@@ -72,7 +72,8 @@ def audit(options: Options, effects: Effects) -> Audited:
         work = _Work(options, effects, _inquiry(options, config, effects, level_of(snapshot, asked)), kept)
         assessment = assess(snapshot, work.inquiry, kept)
         outcome = _compared(work, snapshot, _suppressed(assessment, config))
-    notes = [note for note in (outcome.note, _fell_short(asked, work.inquiry.level)) if note]
+        linked = not_followed(snapshot)
+    notes = [note for note in (outcome.note, linked, _fell_short(asked, work.inquiry.level)) if note]
     report = _report(snapshot, assessment, outcome, work.inquiry, notes)
     return Audited(report, assessment.texts, _threshold(config), outcome.fail_on, outcome.drift)
 

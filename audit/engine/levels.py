@@ -39,6 +39,12 @@ def landmarks(snapshot: Snapshot) -> Landmarks:
     )
 
 
+def not_followed(snapshot: Snapshot) -> str:
+    """What is said of a manifest that is a link, "" where there is none: links are not followed."""
+    links = [e.path for e in snapshot.entries if e.kind is EntryKind.SYMLINK and e.path in MANIFESTS]
+    return f"{links[0]} is a symbolic link, which is not followed: it was not read." if links else ""
+
+
 def level_of(snapshot: Snapshot, asked: str) -> int:
     """The level at which the snapshot is audited; `asked` ("auto", "0", "1", "2") lowers it, and never raises it."""
     there = min(landmarks(snapshot).level, HIGHEST_LEVEL)

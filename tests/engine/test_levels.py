@@ -87,6 +87,17 @@ def test_what_was_asked_for_and_is_not_there_is_said(trainer, tmp_path):
     assert "Level 1 was asked for; without ml-audit.yaml it is level 0 that ran." in report.coverage.notes
 
 
+def test_a_manifest_that_is_a_link_is_said_to_be_none(trainer, tmp_path):
+    (tmp_path / "elsewhere.yaml").write_text(MANIFEST)
+    (trainer / "ml-audit.yaml").symlink_to(tmp_path / "elsewhere.yaml")
+    commit(trainer)
+    report = audited(trainer, tmp_path)
+    assert report.level == 0
+    assert (
+        "ml-audit.yaml is a symbolic link, which is not followed: it was not read." in report.coverage.notes
+    )
+
+
 def test_options_go_before_the_manifests_profiles(trainer, tmp_path):
     write(trainer, {"ml-audit.yaml": MANIFEST})
     assert audited(trainer, tmp_path, profiles=("rl",)).profiles.declared == ("rl",)
