@@ -162,6 +162,12 @@ def judge(client, answer):
     )
 
 
+class Agent:
+    def __init__(self, client, task):
+        self.system_prompt = f"You solve the {task} step by step."
+        self.reply = client.messages.create(model="claude-x-20250101", system="Answer with one letter and nothing else.")
+
+
 def win_rate(marks, baseline):
     wins = sum(a > b for a, b in zip(marks, baseline))
     return wins / len(marks)

@@ -401,6 +401,9 @@ class Walk:
         """How many characters of the value to keep; 0 for an assignment that says nothing."""
         made = type(value)
         if type(target) is ast.Attribute:
+            is_text = made is ast.JoinedStr or (made is ast.Constant and type(value.value) is str)  # type: ignore[attr-defined]
+            if is_text and _PROMPT.search(target.attr):
+                return MAX_PROMPT
             root = dotted(target, self.aliases)
             if (
                 root.startswith(("torch.", "tensorflow.", "os.", "jax.", "keras.", "random.", "numpy."))
@@ -514,6 +517,8 @@ class Walk:
         words: dict[str, str] = {}
         for word in node.keywords[:60]:
             limit = 300 if type(word.value) is ast.Dict else 600 if word.arg == "choices" else 120
+            if word.arg in _PROMPT_WORDS and type(word.value) in (ast.Constant, ast.JoinedStr):
+                limit = MAX_PROMPT
             words[word.arg or "**"] = render(word.value, aliases, limit)
         args = tuple(render(arg, aliases, 400 if type(arg) is ast.Dict else 120) for arg in node.args[:8])
         return Call(
@@ -667,6 +672,15 @@ _OWN = frozenset({"self", "cls", "super()", "?"})
 
 
 _PROMPT = re.compile(r"(?i)prompt|template|instruction|system_message|few_?shot")
+
+
+# Keywords of calls that hand a model what it is told.
+_PROMPT_WORDS = frozenset(
+    {
+        "prompt", "system", "system_prompt", "user_prompt", "system_message", "system_instruction", "instructions",
+        "instruction", "template", "prompt_template", "judge_prompt", "grader_template", "rubric", "chat_template",
+    }
+)  # fmt: skip
 
 
 def _is_prompt(target: ast.expr) -> bool:

@@ -98,6 +98,9 @@ def _keywords(call: Call, last: str, scope: str, shown: str) -> Iterator[Found]:
     for name, text in call.kwargs.items():
         if name == "**":
             continue
+        if (prompt := _prompt(name, text, call, scope, shown)) is not None:
+            yield prompt
+            continue
         kind = (family.own.get(name) if family else None) or concept(name)
         if name == "revision" and _TOKENIZER.fullmatch(call.name.rpartition(".")[0].rpartition(".")[2]):
             kind = "models.primary.tokenizer_revision"
@@ -112,6 +115,27 @@ def _keywords(call: Call, last: str, scope: str, shown: str) -> Iterator[Found]:
         yield _found(kind, scope, f"{shown}.{name}", text, call)
 
 
+def _prompt(name: str, text: str, call: Call, scope: str, shown: str) -> Found | None:
+    """A text that a call hands a model as what it is told: a sentence at least, no name of one."""
+    kind = concept(name) or ""
+    plainly = text.removeprefix("f")
+    if (
+        not kind.startswith("prompts.")
+        or kind.endswith("few_shot")
+        or len(text) < _SHORTEST_PROMPT
+        or plainly[:1] not in "'\""
+    ):
+        return None
+    try:
+        value = value_of(plainly.replace("…", "..."))
+    except Unknown:
+        return None
+    if not isinstance(value, str) or " " not in value.strip():
+        return None
+    return Found(kind, scope, f"{shown}.{name}", value, call.line, f"{call.name.rpartition('.')[2]}({name}=)")
+
+
+_SHORTEST_PROMPT = 20
 _LOADS_MODEL = re.compile(
     r"(?:from_pretrained|from_config|pipeline|load_model|Model\w*|create_model|Engine\w*|LLM)$"
 )

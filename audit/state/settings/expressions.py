@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from audit.documents.state import Scalar, Value
 
-_LONGEST = 4_000
+_LONGEST = 5_000  # more than the facts keep of any text
 _ARITHMETIC = re.compile(r"[\d\s.eE+\-*/()_]{1,100}")
 _CONSTANT = re.compile(r"(?:torch|tensorflow|jax|numpy|keras|optax|flax)(?:\.\w{1,60}){1,5}")
 _CAST = re.compile(r"(?:float|int|str|bool)\((.{1,100})\)")
