@@ -32,7 +32,7 @@ _ARGUABLE = frozenset(
     "wrong_arguments value_error "
     "device_side_assert hub_repository_not_found no_cuda_device git_ref_missing no_matching_distribution git_authentication "
     "cuda_illegal_memory_access cuda_launch_failure cloud_not_authorized cpu_only_torch_build hub_offline host_allocation_failed "
-    "wheel_build_failed pod_evicted pod_storage_limit".split()
+    "wheel_build_failed pod_evicted pod_storage_limit no_kernel_image compiler_missing native_library_missing".split()
 )
 """Signatures whose category the label policy leaves to what else is known."""
 _GPU_MEMORY = re.compile(
@@ -102,8 +102,8 @@ def _holds_the_memory(text: str) -> bool:
 
 def _closes(candidate: Candidate) -> bool:
     """Whether the line alone leaves no other category: the machine's record, or a message of a family that is plain about it."""
-    if candidate.signature in _ARGUABLE:
-        return False
+    if candidate.signature in _ARGUABLE or candidate.category is Category.CORRECTNESS:
+        return False  # what code raises may be its caller's settings
     if candidate.origin in (Origin.MACHINE, Origin.TRAINING) or candidate.signature in (
         "coverage_threshold",
         "gate_did_not_run",

@@ -11,11 +11,13 @@ from audit.failure.cause import (
     environment,
     exceptions,
     gates,
+    growth,
     hang,
     libraries,
     limits,
     machine,
     pins,
+    shapes,
     signatures,
     tests,
     training,
@@ -103,6 +105,7 @@ def _step(
     if not any(candidate.strength > Strength.CASCADE for candidate in tested):
         found += [refine(candidate, scene) for candidate in gates.find(view)]
     found += trained
+    found = [growth.decide(view, candidate) for candidate in found]
     live, rest = _settle(scene, job, [view.step], tested, found, records)
     if (
         not live
@@ -133,6 +136,7 @@ def _together(
             if gate.comparison is not None and gate.comparison.strength >= 3 and _exit(view)
         ]
     found += trained
+    found = [growth.decide(scene.view(candidate.step), candidate) for candidate in found]
     live, rest = _settle(scene, job, steps, tested, found, records)
     if not _fails(scene, steps):
         live = [
@@ -155,10 +159,12 @@ def _settle(
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Orders candidates: records of the machine, tests, terminal exceptions and tools' own words, checks, training."""
     tested = [
-        configured.decide(scene, pins.decide(scene, candidate)) for candidate in distributed.demote(tested)
+        configured.decide(scene, pins.decide(scene, shapes.decide(candidate)))
+        for candidate in distributed.demote(tested)
     ]
     found = [
-        configured.decide(scene, pins.decide(scene, candidate)) for candidate in distributed.demote(found)
+        configured.decide(scene, pins.decide(scene, shapes.decide(candidate)))
+        for candidate in distributed.demote(found)
     ]
     ends = [end for step in steps for end in scene.view(step).ends]
     roots = [candidate for candidate in found if candidate.strength >= Strength.GENERIC]

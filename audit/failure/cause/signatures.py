@@ -7,7 +7,7 @@ import msgspec
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import STRUCTURAL, judge, states_a_check
 from audit.failure.cause.scene import StepView, category_of, stream_of
-from audit.failure.cause.wording import EVENT
+from audit.failure.cause.wording import EVENT, MEANT_SO
 from audit.failure.model import Hit, Kind, Line
 from audit.failure.structure.progress import metric_line, worked
 from audit.failure.structure.tracebacks import NAMED
@@ -113,7 +113,9 @@ def _eligible(hit: Hit) -> bool:
         return False  # what a check looks at and by how much it was missed is asked by `gates`
     if signature.id in STRUCTURAL or signature.family == "tests":
         return signature.id in ("no_tests_ran", "pytest_usage_error", "bazel_timeout", "failed_consistently")
-    return not hit.line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.DUMP}
+    return not hit.line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.DUMP} and not MEANT_SO.search(
+        hit.line.text[:600]
+    )
 
 
 def warns(line: Line) -> bool:

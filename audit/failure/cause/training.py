@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.scene import Scene, StepView, StreamKey, stream_of
+from audit.failure.cause.wording import MEANT_SO
 from audit.failure.digits import integer
 from audit.failure.model import Kind, Line
 from audit.failure.structure.progress import metric_line
@@ -139,8 +140,10 @@ def _values(line: Line) -> dict[str, bool]:
     """The series of a training line, each with whether its value is no number."""
     text = line.text[:2000]
     row = _ROW.match(text)
-    if line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.DUMP, Kind.TEST, Kind.TEST_ID} or not (
-        row or metric_line(text)
+    if (
+        line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.DUMP, Kind.TEST, Kind.TEST_ID}
+        or not (row or metric_line(text))
+        or MEANT_SO.search(text)
     ):
         return {}
     found = {match["name"].lower(): bool(_BAD.match(match["value"])) for match in _SERIES.finditer(text)}
@@ -156,6 +159,8 @@ def _said(view: StepView, after: int) -> Line | None:
     raised = {(link.line.source, link.line.number) for found in view.tracebacks for link in found.links}
     for hit in view.hits:
         line = hit.line
+        if MEANT_SO.search(line.text[:600]):
+            continue
         if hit.signature.id in _STOPPED and line.number > after and (line.source, line.number) not in raised:
             return line
     return None

@@ -141,6 +141,11 @@ NO_CHECK = re.compile(
     re.IGNORECASE,
 )
 """Lines whose numbers no check compares: how a launcher's process ended, with its arguments; where a runner cut the log."""
+MEANT_SO = re.compile(
+    r"\bas expected\b|\bexpected (?:failure|error|exception)\b|\bsimulat(?:ed|ing|es?)\b|\binject(?:ed|ing)\b|\bself-?test\b|\bfault injection\b",
+    re.IGNORECASE,
+)
+"""Words of a program that makes a failure happen in order to see what comes of it."""
 LOG_CUT = re.compile(
     r"\blog exceeded limit of \d|\bno more output will be collected\b|\b(?:log|output)\b.{0,40}\b(?:was|has been|is) (?:truncated|cut)\b|"
     r"\blogs? (?:size )?limit (?:was |is )?(?:exceeded|reached)\b|^\[?\.{3} ?(?:truncated|output (?:truncated|omitted)|\d+ lines (?:omitted|skipped))",
