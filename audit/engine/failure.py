@@ -1,5 +1,6 @@
 """One failure analysis: what the command and the action share. Rooms that only some analyses need are imported when they do."""
 
+import errno
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,6 +37,8 @@ TOOL = "ml-audit"
 _WORKFLOW = re.compile(r"(?:^|/)(?:\.github/workflows/[^/]+\.ya?ml|\.gitlab-ci\.ya?ml)$")
 _MOST_CLAIMS = 1 << 20
 """Bytes of a claims file that are read: far more than a description of a change holds."""
+_MOST_SCHEMA = 4 << 20
+"""Bytes of a schema or an example: a larger file is neither."""
 
 
 class InputError(SourceError):
@@ -197,13 +200,20 @@ def _claims(
     from audit.failure.claims.check import check
 
     try:
-        with path.open("rb") as handle:
-            text = handle.read(_MOST_CLAIMS).decode("utf-8-sig", "replace")
+        text = _content(path, _MOST_CLAIMS).decode("utf-8-sig", "replace")
     except OSError as error:
         raise InputError(
             f"{path} could not be read: {error.strerror}.", "Give --claims a text file."
         ) from None
     return check(text, telemetry, reading, facts)
+
+
+def _content(path: Path, most: int) -> bytes:
+    """The first bytes of a plain file: a pipe without a writer or a device would never end. Raises OSError."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no plain file")
+    with path.open("rb") as handle:
+        return handle.read(most)
 
 
 def _trace(
@@ -231,8 +241,10 @@ def filled(verdict: Verdict, path: Path) -> str:
     from audit.failure.fill import CannotFillError, SchemaError, fill
 
     try:
-        schema = path.read_text(encoding="utf-8-sig")
-        return fill(verdict, schema)
+        content = _content(path, _MOST_SCHEMA + 1)
+        if len(content) > _MOST_SCHEMA:
+            raise SchemaError(f"it has more than {_MOST_SCHEMA >> 20} MiB.")
+        return fill(verdict, content.decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(

@@ -13,6 +13,9 @@ MAX_SERIES = 5_000
 MAX_POINTS = 2_000_000
 """Points of one reading: 64 MB in columns of eight bytes."""
 
+_MAX_OF_ONE = 250_000
+"""Points of one series: formulas take it apart point by point, at some 300 bytes each."""
+
 _THIN_FROM = 1_000
 """A shorter series is never thinned: it costs nothing, and each of its points may matter."""
 
@@ -128,6 +131,8 @@ class Collector:
             return
         column.add(max(min(step, 2**63 - 1), -(2**63)), value, time, line)
         self._points += 1
+        if len(column.values) > _MAX_OF_ONE:
+            self._points -= column.thin()
         if self._points > MAX_POINTS:
             self._shrink()
 

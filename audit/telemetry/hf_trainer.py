@@ -94,7 +94,7 @@ def newest(artifacts: list[Artifact]) -> tuple[list[Artifact], list[Artifact]]:
     for artifact in artifacts:
         folder, _, last = artifact.folder.rpartition("/")
         number = last.removeprefix("checkpoint-")
-        inside = number != last and number.isdigit()
+        inside = number != last and number.isdecimal()
         runs.setdefault(folder if inside else artifact.folder, []).append(
             (float(number) if inside and len(number) < 18 else float("inf"), artifact)
         )

@@ -46,7 +46,7 @@ def group(artifacts: Sequence[Artifact]) -> list[tuple[Artifact, ...]]:
 
 def _written(artifact: Artifact) -> tuple[int, str]:
     stamp = artifact.file.partition("tfevents.")[2].split(".", 1)[0]
-    return (int(stamp) if stamp.isdigit() and len(stamp) < 20 else 0), artifact.name
+    return (int(stamp) if stamp.isdecimal() and len(stamp) < 20 else 0), artifact.name
 
 
 def read(files: Sequence[Artifact]) -> Telemetry:

@@ -1,6 +1,7 @@
 """`ml-audit failure`: its options, exit codes, and what it writes where."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,22 @@ def test_output_goes_to_a_file(tmp_path: Path, log: str, capsys: pytest.CaptureF
     assert run(["failure", "--log", log, "--format", "html", "--output", str(out)]) == 0
     assert capsys.readouterr().out == ""
     assert out.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("option", ["--log", "--claims", "--schema"])
+def test_what_never_ends_is_not_opened(
+    tmp_path: Path, log: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path / ("n" * 5000)):
+        given = ["--log", log] if option != "--log" else []
+        assert run(["failure", *given, option, str(path)]) == 3
+        assert "ml-audit: " in capsys.readouterr().err
+
+
+def test_a_schema_of_absurd_size_is_refused(
+    tmp_path: Path, log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.json").write_bytes(b" " * (5 << 20))
+    assert run(["failure", "--log", log, "--schema", str(tmp_path / "s.json")]) == 3
+    assert "more than 4 MiB" in capsys.readouterr().err

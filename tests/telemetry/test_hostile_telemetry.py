@@ -1,6 +1,7 @@
 """Damaged and invented files of every format: nothing raises, what is read stays within its bounds, adversarial lines cost little."""
 
 import json
+import math
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -186,3 +187,17 @@ def test_too_many_series_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     for index in range(25):
         collector.add(f"m{index}", 1, 1.0, run="r", source="s")
     assert (len(collector.series()), collector.dropped) == (10, 15)
+
+
+def test_one_endless_series_is_thinned_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "_MAX_OF_ONE", 2_000)
+    collector = Collector(Format.CSV)
+    for step in range(10_000):
+        collector.add("loss", step, math.nan if step == 4_321 else 1.0, run="r", source="x.csv")
+    (series,) = collector.series()
+    assert 1_000 <= len(series.values) <= 2_001
+    assert (series.steps[0], series.steps[-1]) == (0, 9_999)
+    assert [step for step, value in zip(series.steps, series.values, strict=True) if math.isnan(value)] == [
+        4_321
+    ]
+    assert series.sampled == "one value in 8 kept: the history is too long"

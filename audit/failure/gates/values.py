@@ -207,7 +207,7 @@ def plain(value: Any, origins: Origins) -> V:
 
 def _of(origins: Origins, key: Any) -> Origins:
     """Origins of what stands under `key`. Steps ("300") are no names: a series has one origin."""
-    if isinstance(key, str) and key.lstrip("-").isdigit():
+    if isinstance(key, str) and key.removeprefix("-").isdecimal():
         return origins
     return frozenset(
         Origin(o.kind, f"{o.name}.{key}" if o.name else str(key), o.place) if len(o.name) < 300 else o

@@ -1,7 +1,9 @@
 """Finds the logs behind what a person named: files, compressed files, archives, folders, standard input."""
 
 import codecs
+import errno
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -59,12 +61,16 @@ def opened(path: Path, budget: Budget, stdin: BinaryIO | None) -> tuple[list[Ope
         if stdin is None:
             raise LogError("no standard input to read")
         return [Opened("-", lambda: _decoded(_pieces(stdin)), Stream())], []
-    if path.is_dir():
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        named = str(path)[:200]
+        missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
+        raise LogError(f"{named}: no such file" if missing else f"{named}: {error.strerror}") from None
+    if stat.S_ISDIR(mode):
         return _folder(path, budget)
-    if not path.is_file():
-        raise LogError(
-            f"{path}: no such file" if not path.exists() else f"{path}: neither a file nor a folder"
-        )
+    if not stat.S_ISREG(mode):
+        raise LogError(f"{path}: neither a file nor a folder")
     return _file(path, path.name, budget)
 
 
@@ -90,7 +96,8 @@ def _folder(folder: Path, budget: Budget) -> tuple[list[Opened], list[Gap]]:
 def _natural(path: Path) -> list[tuple[int, str]]:
     """`rank_10` after `rank_9`."""
     return [
-        (int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d{1,15})", path.as_posix())
+        (int(part), "") if part.isdecimal() else (-1, part)
+        for part in re.split(r"(\d{1,15})", path.as_posix())
     ]
 
 

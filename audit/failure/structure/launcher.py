@@ -128,6 +128,6 @@ def _tasks(text: str) -> list[int]:
     ranks: list[int] = []
     for part in text.split(","):
         low, _, high = part.partition("-")
-        if low.isdigit() and (not high or high.isdigit()):
+        if low.isdecimal() and (not high or high.isdecimal()):
             ranks.extend(range(integer(low), min(integer(high or low), integer(low) + 999) + 1))
     return ranks[:1000]

@@ -337,3 +337,9 @@ def test_no_damaged_zip_raises(tmp_path: Path, place: int, byte: int) -> None:
     data[place % len(data)] = byte
     (tmp_path / "logs.zip").write_bytes(bytes(data))
     assert read([tmp_path / "logs.zip"]).sources is not None
+
+
+def test_digits_of_any_script_in_names(tmp_path: Path) -> None:
+    for name in ("1².log", "²", "rank_٣.log", "10.log", "9.log"):
+        (tmp_path / name).write_text("a\n")
+    assert len(read([tmp_path]).sources) == 5
