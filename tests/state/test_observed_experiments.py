@@ -320,6 +320,49 @@ def test_neither_tests_nor_converters_nor_unused_tables_are_proposed() -> None:
     assert not [value for value in said if "wrong" in value]
 
 
+RECIPE = """
+base_model: acme/seven
+adapter: lora
+lora_r: 8
+learning_rate: 2e-4
+micro_batch_size: 2
+num_epochs: 3
+datasets:
+  - path: acme/chats
+    type: alpaca
+"""
+
+
+def test_other_peoples_programs() -> None:
+    commands = [
+        "accelerate launch -m axolotl.cli.train recipe.yaml",
+        "lm_eval --model hf --model_args pretrained=acme/seven,dtype=bfloat16,revision=abc --tasks mmlu --num_fewshot 5",
+        "vllm serve acme/seven --max-model-len 4096",
+        "trl dpo --model_name_or_path acme/small --dataset_name acme/pairs --learning_rate 1e-5",
+    ]
+    found = {
+        each.name: each
+        for each in shown({"recipe.yaml": RECIPE, "README.md": "```\n" + "\n".join(commands) + "\n```\n"})
+    }
+    assert sorted(found) == ["lm-eval", "recipe", "trl", "vllm"]
+    recipe, harness, tuned = values(found["recipe"]), values(found["lm-eval"]), values(found["trl"])
+    assert (recipe["models.primary.id"], recipe["datasets.train.id"]) == ("acme/seven", "acme/chats")
+    assert (recipe["training.method"], recipe["training.lora.rank"], recipe["training.epochs"]) == (
+        "lora",
+        8,
+        3,
+    )
+    assert (
+        harness["models.primary.id"],
+        harness["models.primary.dtype"],
+        harness["models.primary.revision"],
+    ) == ("acme/seven", "bfloat16", "abc")
+    assert (harness["evaluation.params.tasks"], harness["evaluation.params.num_fewshot"]) == ("mmlu", 5)
+    assert values(found["vllm"])["inference.max_model_len"] == 4096
+    assert (tuned["training.method"], tuned["datasets.train.id"]) == ("dpo", "acme/pairs")
+    assert found["lm-eval"].profiles == ("evaluation",)
+
+
 def test_one_more_command_is_an_experiment() -> None:
     repository = build({"train.py": HF, "README.md": "# P\n"})
     path = TrainingPath(repository)

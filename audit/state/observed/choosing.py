@@ -110,7 +110,9 @@ def _decided(groups: list[Group]) -> tuple[Group | None, list[Said]]:
     spoken = [g for g in called if g.said and not _unset(g) and _top(g).known]
     option = next((g for g in named if g.said and not _unset(g)), None)
     if option is not None:
-        connected = any(_top(g).place == _top(option).place for g in spoken) or _agree([option, *spoken])
+        connected = any(_top(g).place == _top(option).place for g in spoken) or (
+            _is_sure(option) and _agree([option, *spoken])
+        )
         if connected or not spoken or opaque:
             # An option that a call is given, or that nothing speaks against.
             return (option, []) if _is_sure(option) else (None, _possible([option, *spoken]))

@@ -26,6 +26,7 @@ from audit.state.observed.resolving import Resolver
 from audit.state.observed.scene import Scene
 from audit.state.observed.settings import Settings
 from audit.state.observed.shared import Shared
+from audit.state.observed.tools import ToolScene, add_arguments, tool_of
 
 MAX_EXPERIMENTS = 60
 _MAX_LAUNCHES = 40
@@ -57,6 +58,10 @@ def started_by(
 ) -> Experiment | None:
     """The experiment that one more command, which stands in `origin`, starts; None where it starts nothing of this repository."""
     target = next(iter(_targets(repository, path, command, origin)), None)
+    tool = tool_of(command) if target is None else None
+    if tool is not None:
+        run = ToolScene(path, Shared(path.graph), tool)
+        return _observed(run, launch_of(repository, origin, command), detected_in(signals))
     if target is None and command.target in repository.scripts:
         inner = repository.scripts[command.target].commands
         found = (
@@ -92,8 +97,35 @@ def _runs(repository: Repository, path: TrainingPath) -> Iterator[tuple[Scene, L
         whole = [launch for launch in launches if not launch.is_template]
         for launch in (whole or launches[:1] or [Launch(entry.path, None)])[:_MAX_LAUNCHES]:
             rows.append((_order(repository, scene, launch, first), len(rows), scene, launch))
+    rows += _tool_runs(repository, path, shared, first, len(rows))
     for _, _, scene, launch in sorted(rows, key=lambda row: row[:2])[: 2 * MAX_EXPERIMENTS]:
         yield scene, launch
+
+
+def _tool_runs(
+    repository: Repository, path: TrainingPath, shared: Shared, first: dict[str, int], start: int
+) -> Iterator[tuple[tuple[int, ...], int, Scene, Launch]]:
+    """Runs of other people's programs, behind those of the repository's own."""
+    own = _console_scripts(repository, path)
+    seen: set[str] = set()
+    for origin, command in path.commands:
+        tool = tool_of(command)
+        if (
+            tool is None
+            or command.program in own
+            or is_test_path(origin)
+            or origin.startswith(".github/")
+            or command.text in seen
+        ):
+            continue
+        if command.module and path.graph.modules.resolve(command.target, origin)[0] is not None:
+            continue
+        seen.add(command.text)
+        scene, launch = ToolScene(path, shared, tool), launch_of(repository, origin, command)
+        order = _order(repository, scene, launch, first)
+        yield (order[0] + 4, *order[1:]), start + len(seen), scene, launch
+        if len(seen) >= _MAX_LAUNCHES:
+            return
 
 
 def _entries(path: TrainingPath) -> list[Entry]:
@@ -187,7 +219,7 @@ def _observed(scene: Scene, launch: Launch, detected: Detected) -> Experiment | 
         *by_names(scene, resolver),
         *identities(scene, resolver, directory(scene, launch), {*launch.files, *scene.base_files}),
         *of_kind(scene),
-        *prompts(scene, resolver),
+        *prompts(scene, resolver, directory(scene, launch)),
         *of_command(scene, launch),
     ]
     chosen = choose(settled(groups, scene, resolver, launch))
@@ -220,6 +252,8 @@ def _settings(scene: Scene, launch: Launch) -> Settings:
         # DeepSpeed's file has an optimizer and a scheduler of its own: what the library takes by default may not hold.
         settings.drop("lr_scheduler_type", Rank.LIBRARY)
     add_command(settings, launch, strict=scene.strict)
+    if isinstance(scene, ToolScene) and launch.command is not None:
+        add_arguments(settings, scene.tool, launch.command, launch.origin)
     return settings
 
 

@@ -104,26 +104,26 @@ def _group(setting: str, value: "str | int | tuple[str, ...]", place: Place, det
 # Prompts ---------------------------------------------------------------------------------------------------------
 
 
-def prompts(scene: Scene, resolver: Resolver) -> Iterator[Group]:
-    """Prompts in files that options name, and in constants of files that run."""
+def prompts(scene: Scene, resolver: Resolver, folder: str) -> Iterator[Group]:
+    """Prompts in files that options name, and in constants of files that run. `folder`: where the command is given."""
     roles: set[str] = set()
     for key in resolver.settings.names():
-        if not _PROMPT.search(key.rpartition(".")[2]):
-            continue
         said = resolver.settings.about(key)
+        if not _PROMPT.search(key.rpartition(".")[2]) and not any(
+            "prompt" in str(each.value).lower() for each in said
+        ):
+            continue
         files = tuple(
-            each
+            msgspec.structs.replace(each, value=path)
             for each in said
-            if isinstance(each.value, str) and each.value.removeprefix("./") in scene.repository.path_set
+            if isinstance(each.value, str) and (path := _there(scene, each.value, folder))
         )
         if files:
             role = role_of_name(key) or "primary"
             if role not in roles:
                 roles.add(role)
-                rows = tuple(
-                    msgspec.structs.replace(each, value=str(each.value).removeprefix("./")) for each in files
-                )
-                yield Group(f"prompts.{role}.path", rows, sure=files[0].known and files[0] == said[0])
+                sure = files[0].known and files[0].place == said[0].place
+                yield Group(f"prompts.{role}.path", files, sure=sure)
     if not scene.is_llm:
         return
     found = [
@@ -140,6 +140,13 @@ def prompts(scene: Scene, resolver: Resolver) -> Iterator[Group]:
         if name and name not in roles:
             roles.add(name)
             yield _group(f"prompts.{name}.text", text, Place(file, assign.line), assign.target)
+
+
+def _there(scene: Scene, name: str, folder: str) -> str:
+    """The file of the repository that a word names from the folder or from the root, "" where there is none."""
+    plain = name.removeprefix("./")
+    paths = (f"{folder}/{plain}" if folder else plain, plain)
+    return next((path for path in paths if path in scene.repository.path_set), "")
 
 
 def _constants(scene: Scene, file: str) -> Iterator[tuple[Assign, str]]:

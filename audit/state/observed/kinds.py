@@ -5,6 +5,7 @@ import msgspec
 from audit.documents.signals import Signals
 from audit.documents.state import State
 from audit.state.observed.scene import Scene
+from audit.state.observed.tools import ToolScene
 
 
 class Detected(msgspec.Struct, frozen=True):
@@ -15,6 +16,9 @@ class Detected(msgspec.Struct, frozen=True):
     judging: frozenset[str]
 
 
+_BY_TOOL = {"training": "finetuning", "evaluation": "evaluation", "inference": "inference"}
+
+
 def detected_in(signals: Signals) -> Detected:
     """What the signals say of the whole repository."""
     judging = frozenset(place.path for place in signals.judge.evidence)
@@ -23,6 +27,8 @@ def detected_in(signals: Signals) -> Detected:
 
 def profiles_of(scene: Scene, state: State, detected: Detected) -> tuple[str, ...]:
     """The kinds of this run: by its loop where it trains, by what it makes and scores where it does not."""
+    if isinstance(scene, ToolScene):
+        return (_BY_TOOL[scene.tool.kind],)
     found: set[str] = set()
     kinds = scene.loop_kinds
     if "rl" in kinds:

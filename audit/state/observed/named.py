@@ -42,7 +42,7 @@ def is_id(value: object) -> bool:
 _NO_NAME = frozenset(
     (
         "scratch resume auto none null default best last latest base small medium large xl tiny true false random all "
-        "train test val main custom model pretrained"
+        "train test val main custom model pretrained json csv"
     ).split()
 )
 

@@ -42,6 +42,8 @@ def name_of(entry: Entry, launch: Launch) -> str:
     called = next(
         (values[name] for name in _NAMED if values.get(name) and not is_placeholder(values[name])), ""
     )
+    if not entry.path and launch.command is not None:
+        return _slug(called.rpartition("/")[2] or launch.command.program)
     folder, _, stem = entry.path.removesuffix(".py").rpartition("/")
     own = (
         folder.rpartition("/")[2]

@@ -34,6 +34,18 @@ class KnownCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     collects: bool = False
 
 
+class KnownTool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Somebody else's program that runs experiments. `kind`: training, evaluation or inference; `commands`: the sub-commands that do; `model_first`: the
+    first word behind is the model; `pairs`: a word may hold `key=value` pairs."""
+
+    programs: tuple[str, ...]
+    kind: str
+    modules: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    model_first: bool = False
+    pairs: bool = False
+
+
 class LibraryDefaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a library takes where nothing is said. `of`: whose defaults these are, for people; `fields`: name of a field of
     the library's dataclass -> setting."""
@@ -51,6 +63,7 @@ class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     accepted: dict[str, frozenset[str]]
     switches: dict[str, tuple[str, str]]
     calls: tuple[KnownCall, ...]
+    tools: tuple[KnownTool, ...]
     defaults: dict[str, LibraryDefaults]
     roles: dict[str, tuple[str, ...]]
     models: tuple[str, ...]
