@@ -74,6 +74,7 @@ def test_what_arithmetic_spells() -> None:
     assert value_of("1 / 1000") == 0.001
     assert value_of("float('1e-3')") == 0.001
     assert value_of("torch.bfloat16") == "torch.bfloat16"
+    assert value_of("'You are ' + 'a judge.'") == "You are a judge."
     assert value_of("{'b', 'a'}") == ("a", "b")
     assert entries_of("{'lr': 1e-3, 'model': {'depth': 2, 'name': x}}") == {"lr": 1e-3, "model.depth": 2}
 

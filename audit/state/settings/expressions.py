@@ -30,9 +30,7 @@ def value_of(text: str) -> Value:
     try:
         value: object = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        if not _ARITHMETIC.fullmatch(text):
-            raise Unknown from None
-        value = _computed(text)
+        value = _computed(text) if _ARITHMETIC.fullmatch(text) else _put_together(text)
     return _as_value(value)
 
 
@@ -75,6 +73,25 @@ def _bounded(value: Scalar) -> Scalar:
     if isinstance(value, int) and value.bit_length() > 63:
         return str(value) if value.bit_length() < 4_000 else "a very large integer"
     return value
+
+
+def _put_together(text: str) -> str:
+    """Texts that are added to one another, as long ones are written."""
+    if text[:1] not in "'\"" or " + " not in text:
+        raise Unknown
+    try:
+        node: ast.expr = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise Unknown from None
+    parts: list[str] = []
+    while (
+        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.right, ast.Constant)
+    ):
+        parts.append(str(node.right.value) if isinstance(node.right.value, str) else "")
+        node = node.left
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or not all(parts):
+        raise Unknown
+    return node.value + "".join(reversed(parts))
 
 
 def _computed(text: str) -> int | float:
