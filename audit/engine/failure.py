@@ -13,12 +13,14 @@ import audit as package
 from audit.documents.report import Tool
 from audit.documents.verdict import Fact, TraceStep, Verdict
 from audit.facts.cache import default_folder
-from audit.failure.cause.answer import JobCause, State
+from audit.failure.cause.answer import JobCause
 from audit.failure.cause.recomputed import failing_gate
 from audit.failure.cause.scene import Scene
 from audit.failure.cause.select import select
+from audit.failure.cause.unseen import without_comparison
 from audit.failure.gates.checkout import Checkout
-from audit.failure.gates.model import GateOutcome
+from audit.failure.gates.model import GateOutcome, NotRun
+from audit.failure.idle import with_idle_gates, with_tolerance
 from audit.failure.model import Reading
 from audit.failure.numbers import cause_facts, count_facts
 from audit.failure.plots import Plot, plots
@@ -87,8 +89,8 @@ def analyse(options: FailureOptions, effects: FailureEffects) -> Analysed:
         gates = _gates(repo, telemetry, reading)
         scene = _scene(reading, gates, repo, telemetry)
         causes = select(scene)
-        if repo is not None or telemetry.files:
-            causes = _with_gates_that_did_not_run(causes, repo, telemetry, reading)
+        idle = _idle(repo, telemetry, reading)
+        causes = without_comparison(causes, idle)
         facts = _facts(scene, causes, telemetry, repo)
         claims = _claims(options.claims, telemetry, reading, facts)
         verdict = build(
@@ -100,6 +102,9 @@ def analyse(options: FailureOptions, effects: FailureEffects) -> Analysed:
             claims_file=options.claims.name if options.claims is not None else "",
             measured=bool(telemetry.series or telemetry.tests),
             gaps=[f"{gap.path}: {gap.why}" for gap in telemetry.gaps],
+        )
+        verdict = with_tolerance(
+            with_idle_gates(verdict, idle, scene), causes, *_tolerance(scene, causes, telemetry)
         )
         verdict = msgspec.structs.replace(verdict, trace=_trace(repo, reading, verdict, gates))
     return Analysed(redacted(verdict), _plots(telemetry, reading, gates))
@@ -146,16 +151,24 @@ def _scene(
     return Scene(reading, gates, written_steps(workflows), checkout, telemetry)
 
 
-def _with_gates_that_did_not_run(
-    causes: tuple[JobCause, ...], repo: Snapshot | None, telemetry: Telemetry, reading: Reading
-) -> tuple[JobCause, ...]:
-    """Green jobs whose gate compared nothing: its metrics or its keys are not those that the run recorded."""
-    from audit.failure.cause.unseen import without_comparison
+def _idle(repo: Snapshot | None, telemetry: Telemetry, reading: Reading) -> list[NotRun]:
+    """Gates that did not run or cannot fail, of the logs, the reports, the metrics and the checkout."""
     from audit.failure.gates.notrun import not_run
 
-    if not any(cause.state is State.PASSED for cause in causes):
-        return causes
-    return without_comparison(causes, not_run(repo, telemetry, reading))
+    return not_run(repo, telemetry, reading)
+
+
+def _tolerance(
+    scene: Scene, causes: Sequence[JobCause], telemetry: Telemetry
+) -> tuple[GateOutcome | None, Fact | None]:
+    """The gate that the cause reports, and the tolerance that measured noise justifies for it."""
+    primary = next((cause.primary for cause in causes if cause.primary is not None), None)
+    own = failing_gate(primary, scene.gates) if primary is not None else None
+    if own is None:
+        return None, None
+    from audit.failure.gates.suggest import suggested_tolerance
+
+    return own, suggested_tolerance(own, telemetry)
 
 
 def _facts(
@@ -173,11 +186,8 @@ def _facts(
         missed, (14, 7), strict=False
     ):  # the gate that failed is told with its series, a second one in short
         facts += gate.facts[:most]
-    if own is not None:
-        from audit.failure.gates.suggest import suggested_tolerance
-
-        tolerance = suggested_tolerance(own, telemetry)
-        facts += [tolerance] if tolerance is not None else []
+    _, tolerance = _tolerance(scene, causes, telemetry)
+    facts += [tolerance] if tolerance is not None else []
     facts += count_facts(scene, causes)
     facts += [fact for gate in scene.gates if gate.passed for fact in gate.facts[:3]][:9]
     category = primary.category if primary is not None else None
