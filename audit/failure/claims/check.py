@@ -12,6 +12,7 @@ from audit.failure.claims.counts import (
     check_scale,
     check_spread,
 )
+from audit.failure.claims.events import check_events
 from audit.failure.claims.grammar import statements
 from audit.failure.claims.model import ClaimOutcome, Family, Sentence, Statement
 from audit.failure.claims.quality import check_quality, check_regression
@@ -96,6 +97,8 @@ def _checked(
         return check_determinism(statement, runs)
     if family is Family.SPREAD:
         return check_spread(statement, runs)
+    if family is Family.EVENTS:
+        return check_events(statement.sentence, reading)
     if family is Family.TESTS:
         return check_tests(statement, telemetry, reading)
     return unknown("whose failure it is takes a run of the base commit with the same signature")

@@ -7,6 +7,7 @@ import re
 from itertools import pairwise
 from typing import Final
 
+from audit.failure.claims.events import denied
 from audit.failure.claims.model import Family, Quantity, Sentence, Statement
 from audit.failure.claims.quantities import quantities
 
@@ -147,14 +148,9 @@ def _families(text: str, numbers: list[Quantity]) -> list[Family]:
     """The families of a sentence. A general word ("no regression", "unchanged") counts with what it is said of."""
     found: list[Family] = []
     units = {q.unit for q in numbers}
-    if _ORIGIN.search(text):
-        return [Family.ORIGIN]
-    if (
-        _each(text)
-        and (_QUALITY.search(text) or not numbers)
-        and not (_TESTS.search(text) or _MEMORY.search(text) or _is_speed(text))
-    ):
-        return [Family.QUALITY]
+    alone = _alone(text, numbers)
+    if alone is not None:
+        return [alone]
     if _TESTS.search(text):
         found.append(Family.TESTS)
     if _SPREAD.search(text):
@@ -190,6 +186,18 @@ def _families(text: str, numbers: list[Quantity]) -> list[Family]:
     if not found and _REGRESSION.search(text) and re.search(r"\bregress|degrad", text, re.IGNORECASE):
         found.append(Family.REGRESSION)
     return found
+
+
+def _alone(text: str, numbers: list[Quantity]) -> Family | None:
+    """A family that leaves room for no other: whose failure it is, what did not happen, what holds of each single run."""
+    if _ORIGIN.search(text):
+        return Family.ORIGIN
+    if _TESTS.search(text) or _MEMORY.search(text):
+        return None
+    if denied(text):
+        return Family.EVENTS
+    each = bool(_each(text)) and (bool(_QUALITY.search(text)) or not numbers)
+    return Family.QUALITY if each and not _is_speed(text) else None
 
 
 _PACE: Final = ("faster", "slower", "quicker")

@@ -20,6 +20,7 @@ class Family(enum.Enum):
     TESTS = "tests"
     DETERMINISM = "determinism"
     SPREAD = "spread"
+    EVENTS = "events"
     ORIGIN = "origin"  # "unrelated", "flaky": whose failure it is
 
 

@@ -1,7 +1,6 @@
 """Numbers as texts state them: "2.3x", "+12 %", "72.5k tokens/s", "1.024M tokens", "≤ 1e-3", "5 of 5"."""
 
 import math
-import math
 import re
 from typing import Final
 

@@ -117,7 +117,8 @@ def amounts(statement: Statement, among: Sequence[str] = ("%", "pp", "x", "")) -
 
 
 _PLAINLY: Final = re.compile(
-    r"\b(?:by(?: \w+){0,2}|gains?|gain of|improvement of|drop of)\s*+(?:[+\-−–~≈]\s*+)?$|[+\-−–]\s*+$", re.IGNORECASE
+    r"\b(?:by(?: \w+){0,2}|gains?|gain of|improvement of|drop of)\s*+(?:[+\-−–~≈]\s*+)?$|[+\-−–]\s*+$",
+    re.IGNORECASE,
 )
 
 

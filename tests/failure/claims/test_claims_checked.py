@@ -603,3 +603,30 @@ def test_identical_curves_are_compared_at_every_step() -> None:
     }
     assert status("The loss curve is identical to main over 60 steps.", same) == "supported"
     assert status("The loss curve is identical to main over 600 steps.", same) == "not_derivable"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Zero recompilations after the 20 warm-up steps.", "contradicted"),
+        ("No graph breaks.", "not_derivable"),
+        ("No record was skipped as unreadable.", "contradicted"),
+        ("No request was retried.", "not_derivable"),
+    ],
+)
+def test_what_did_not_happen_is_looked_for_in_the_log(text: str, told: str) -> None:
+    log = "\n".join(
+        [
+            "Recompiling function warm in model.py",
+            "warm-up 20 steps done",
+            "[__recompiles] Recompiling function forward in model.py:12",
+            "shard 09: read 20000 kept 18440 unreadable 262 (skipped)",
+            "shard 10: read 20000 kept 18702 unreadable 0 (skipped)",
+            "requests done, 0 retried",
+            "======= 4 passed, 2 skipped in 0.31s =======",
+        ]
+    )
+    (found,) = outcomes(text, log=log)
+    assert found.claim.status.value == told
+    if told == "contradicted":
+        assert found.facts[0].value == 1
