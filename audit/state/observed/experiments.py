@@ -136,6 +136,12 @@ def _entries(path: TrainingPath) -> list[Entry]:
     return [entry for entry in found.values() if not _TOOL.search(entry.path)] or list(found.values())
 
 
+_NO_RUN = re.compile(
+    r"(?i)(?:convert|download|upload|merge|export|list|ls|version|env|help|info|install|chat|webui|webchat|serve|api|quantize|preprocess|prepare|validate|tasks)\w*"
+)
+"""Sub-commands of a console program that neither train nor evaluate."""
+
+
 def _launches(repository: Repository, path: TrainingPath) -> dict[str, list[Launch]]:
     """The commands of documents and scripts by the entry point that they start, each once."""
     scripts = _console_scripts(repository, path)
@@ -143,6 +149,8 @@ def _launches(repository: Repository, path: TrainingPath) -> dict[str, list[Laun
     seen: set[tuple[str, str]] = set()
     for origin, command in path.commands:
         if is_test_path(origin) or origin.startswith(".github/"):
+            continue
+        if not command.target and command.args and _NO_RUN.fullmatch(command.args[0]):
             continue
         targets = (
             resolve_target(repository, path.graph, command, origin)[:1]
@@ -196,7 +204,8 @@ def _order(repository: Repository, scene: Scene, launch: Launch, first: dict[str
     line = first.get(launch.origin, 10**6)
     if launch.command is not None and launch.origin == repository.readme:
         line = launch.command.line
-    trains = entry in scene.path.training and not (scene.is_llm and scene.loop_kinds == {"sklearn"})
+    in_readme = launch.command is not None and launch.origin == repository.readme
+    trains = scene.trains and (entry in scene.path.training or in_readme)
     words = (entry.path, launch.origin, *launch.files)
     return (
         # What a document starts comes before what nobody mentions, training before the rest.
@@ -252,8 +261,9 @@ def _settings(scene: Scene, launch: Launch) -> Settings:
         # DeepSpeed's file has an optimizer and a scheduler of its own: what the library takes by default may not hold.
         settings.drop("lr_scheduler_type", Rank.LIBRARY)
     add_command(settings, launch, strict=scene.strict)
-    if isinstance(scene, ToolScene) and launch.command is not None:
-        add_arguments(settings, scene.tool, launch.command, launch.origin)
+    tool = tool_of(launch.command) if launch.command is not None else None
+    if tool is not None and launch.command is not None:
+        add_arguments(settings, tool, launch.command, launch.origin)
     return settings
 
 

@@ -96,8 +96,8 @@ class Scene:
 
     @cached_property
     def trains(self) -> bool:
-        """Whether a training loop runs."""
-        return any(node in self.path.loops for node in self.nodes)
+        """Whether a training loop runs; a classifier that is fitted beside a language model is none."""
+        return bool(self.loop_kinds) and not (self.loop_kinds == {"sklearn"} and self.is_llm)
 
     @cached_property
     def loop_kinds(self) -> frozenset[str]:
