@@ -204,7 +204,7 @@ def _settle(
             )
         ]
         live = (
-            [min(crashed, key=lambda candidate: candidate.line.number)]
+            [words.before_crash(scene, min(crashed, key=lambda candidate: candidate.line.number))]
             if crashed and not distributed.watchdogs(scene, steps)
             else []
         )

@@ -5,9 +5,12 @@ Its category is what its words are of; where they are of nothing known it decide
 
 import re
 
+import msgspec
+
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
-from audit.failure.cause.scene import StepView
+from audit.failure.cause.scene import Scene, StepView
+from audit.failure.cause.signatures import warns
 from audit.failure.cause.wording import points_elsewhere, speaks_of_data, speaks_of_surroundings
 from audit.failure.model import Kind, Line
 from audit.failure.structure.progress import metric_line
@@ -58,6 +61,40 @@ def find(view: StepView) -> list[Candidate]:
             why="The program's own message is all that is known of the cause.",
         )
     ]
+
+
+_LAST_WORD = re.compile(
+    r"\bwhat\(\):|(?:^|[\s:\]\w])(?:error|fatal|failed|failure|cannot|could not|assert(?:ion)?|panic|CHECK)\b[^\n]{0,200}\S",
+    re.IGNORECASE,
+)
+_BACK = 40
+"""Lines before a crash in which the program may say what it died of: a dump of frames stands between."""
+
+
+def before_crash(scene: Scene, crash: Candidate) -> Candidate:
+    """The program's last word before it crashed, where it said one; the crash itself where it did not."""
+    for line in reversed(crash.step.lines):
+        if line.source != crash.line.source or not 0 < crash.line.number - line.number <= _BACK:
+            continue
+        hits = [hit for hit in scene.hits.on(line) if not hit.discounted]
+        if (
+            line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.TEST, Kind.TEST_ID, Kind.EXIT}
+            or line.text.startswith("##[")
+            or _BOILERPLATE.search(line.text)
+            or any(hit.signature.role in ("diagnostic", "warning", "teardown", "cascade") for hit in hits)
+            or points_elsewhere(line.text)
+            or warns(line)
+        ):
+            continue
+        if _LAST_WORD.search(line.text[:600]):
+            return msgspec.structs.replace(
+                crash,
+                line=line,
+                category=_category(line.text[:600]) or crash.category,
+                sure=False,
+                why="It is the program's last word before it crashed.",
+            )
+    return crash
 
 
 def _said(view: StepView, line: Line) -> "re.Match[str] | None":
