@@ -53,6 +53,10 @@ def in_snapshot(snapshot: Snapshot, kind: str) -> State | None:
 def _state(kind: str, data: bytes, name: str) -> State:
     if len(data) > _LARGEST:
         raise DocumentError(f"{name} is larger than {_LARGEST // 2**20} MiB.")
+    if name.rpartition("/")[2] == "reprollm.lock":
+        from audit.state.reprollm_lock import read_reprollm_lock
+
+        return read_reprollm_lock(data, name)
     if kind == LOCK:
         from audit.lock.document import read_lock
         from audit.lock.projection import state_of as of_lock

@@ -91,7 +91,11 @@ def _broken(error: yaml.YAMLError, text: str) -> Mistake:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
     if mark is not None:
-        return Mistake(mark.line + 1, mark.column + 1, f"this is no YAML: {problem}")
+        # What is missing at the end stands behind the last line for libyaml.
+        lines = text.removesuffix("\n").split("\n")
+        beyond = mark.line >= len(lines)
+        line, column = (len(lines), len(lines[-1]) + 1) if beyond else (mark.line + 1, mark.column + 1)
+        return Mistake(line, column, f"this is no YAML: {problem}")
     position = getattr(error, "position", None)
     before = text.encode()[:position] if isinstance(position, int) and position >= 0 else b""
     return Mistake(before.count(b"\n") + 1, 1, f"this is no YAML: {problem}")

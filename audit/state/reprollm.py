@@ -36,10 +36,10 @@ def read_reprollm(data: bytes, name: str = NAME) -> Declared:
     if not reading.whole:
         raise document_error(reading.mistakes, name, ADVICE)
     moved, mistakes = converted(reading)
-    positions = Positions(name, _marks(moved, reading))
+    positions = Positions(name, marks_of(moved, reading))
     manifest = None
     try:
-        manifest = Manifest.model_validate(prepared(_tree(moved), ()))
+        manifest = Manifest.model_validate(prepared(tree_of(moved), ()))
     except ValidationError as error:
         mistakes += complaints(error, Manifest, positions, Hints())
     if manifest is not None:
@@ -49,7 +49,7 @@ def read_reprollm(data: bytes, name: str = NAME) -> Declared:
     return Declared(manifest, positions, state_of(manifest, positions))
 
 
-def _tree(moved: list[Moved]) -> dict[str, Any]:
+def tree_of(moved: list[Moved]) -> dict[str, Any]:
     root: dict[str, Any] = {}
     for each in moved:
         table = root
@@ -59,7 +59,7 @@ def _tree(moved: list[Moved]) -> dict[str, Any]:
     return root
 
 
-def _marks(moved: list[Moved], reading: Reading) -> dict[Path, Mark]:
+def marks_of(moved: list[Moved], reading: Reading) -> dict[Path, Mark]:
     """Places of the new paths: that of the old one, and for a table that of the first value in it."""
     targets: dict[Path, list[Path]] = {}
     for each in moved:
@@ -160,7 +160,7 @@ def converted(reading: Reading) -> tuple[list[Moved], list[Mistake]]:
     whole = _Table(reading.value, (), into)
     whole.move("schema_version", "schema_version")
     _project(whole)
-    into.roles = _renamed(reading.value)
+    into.roles = renamed(reading.value)
     for role, model in whole.each("models"):
         _model(role, model, trained="training" in reading.value)
     for role, dataset in whole.each("datasets"):
@@ -291,7 +291,7 @@ def _training(whole: _Table) -> None:
         training.close()
 
 
-def _renamed(whole: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+def renamed(whole: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     """Roles with another name here: the data that is scored on, and what judges (the old manifest names those roles, ours calls them `judge`)."""
     found = {}
     if "evaluation" not in _roles(whole, "datasets"):
