@@ -17,6 +17,7 @@ from audit.failure.cause import (
     limits,
     machine,
     pins,
+    raised,
     shapes,
     signatures,
     tests,
@@ -105,7 +106,7 @@ def _step(
     if not any(candidate.strength > Strength.CASCADE for candidate in tested):
         found += [refine(candidate, scene) for candidate in gates.find(view)]
     found += trained
-    found = [growth.decide(view, candidate) for candidate in found]
+    found = [raised.decide(scene, job, growth.decide(view, candidate)) for candidate in found]
     live, rest = _settle(scene, job, [view.step], tested, found, records)
     if (
         not live
@@ -136,7 +137,9 @@ def _together(
             if gate.comparison is not None and gate.comparison.strength >= 3 and _exit(view)
         ]
     found += trained
-    found = [growth.decide(scene.view(candidate.step), candidate) for candidate in found]
+    found = [
+        raised.decide(scene, job, growth.decide(scene.view(candidate.step), candidate)) for candidate in found
+    ]
     live, rest = _settle(scene, job, steps, tested, found, records)
     if not _fails(scene, steps):
         live = [
