@@ -32,7 +32,8 @@ _ARGUABLE = frozenset(
     "wrong_arguments value_error "
     "device_side_assert hub_repository_not_found no_cuda_device git_ref_missing no_matching_distribution git_authentication "
     "cuda_illegal_memory_access cuda_launch_failure cloud_not_authorized cpu_only_torch_build hub_offline host_allocation_failed "
-    "wheel_build_failed pod_evicted pod_storage_limit no_kernel_image compiler_missing native_library_missing".split()
+    "wheel_build_failed pod_evicted pod_storage_limit no_kernel_image compiler_missing native_library_missing "
+    "keras_file_of_another_version".split()
 )
 """Signatures whose category the label policy leaves to what else is known."""
 _GPU_MEMORY = re.compile(
