@@ -160,6 +160,8 @@ def _problems_of_drift(drift: Drift, commit: str) -> Iterator[str]:
         yield "it ends at another commit than the run's"
     if len(drift.changes) > _MOST_CHANGES:
         yield f"it has more than {_MOST_CHANGES} changes"
+    if any(len(change.setting) > _LONGEST_SETTING for change in drift.changes):
+        yield f"a setting in it has a name of more than {_LONGEST_SETTING} characters"
     if len(drift.notes) > _MOST_REMARKS:
         yield f"it has more than {_MOST_REMARKS} remarks of a kind"
     longest = 0
@@ -174,5 +176,7 @@ def _problems_of_drift(drift: Drift, commit: str) -> Iterator[str]:
         yield f"a text in it is longer than {_LONGEST_DRIFT_TEXT} characters"
 
 
+_LONGEST_SETTING = 8_000
+"""A path of Git may have 4,096 bytes, and a configuration's key 1,000 characters."""
 _LONGEST_DRIFT_TEXT = 70_000
 """Prompts stand in it whole, up to 64 KiB."""

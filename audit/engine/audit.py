@@ -178,7 +178,8 @@ def _drift(work: _Work, base: Snapshot, snapshot: Snapshot, profiles: Profiles) 
 
     clear = [found.profile for found in profiles.detected if found.confidence == "high"]
     named = tuple(dict.fromkeys((*profiles.resolved, *clear)))
-    names = (work.options.baseline_name or "the baseline", work.options.target)
+    commit = snapshot.git.commit if snapshot.git else None
+    names = (work.options.baseline_name or "the baseline", commit[:12] if commit else work.options.target)
     return drift_of(
         base, snapshot, work.kept, work.effects, names=names, profiles=named, jobs=work.options.jobs
     )

@@ -13,7 +13,7 @@ from audit.documents.state import Confidence, Leaf, Source, State
 from audit.state.matching import Item, Pair, match
 from audit.state.settings.key import Name, parsed
 from audit.state.severity import OFF, entry_for, judged, table
-from audit.state.values import relative
+from audit.state.values import is_verbatim, relative
 
 _MOST_LINES = 60
 _LONGEST_LINE = 300
@@ -111,7 +111,9 @@ def _changed(pair: Pair, profiles: Sequence[str]) -> Change:
 
 
 def _relative(pair: Pair) -> float | None:
-    if not (pair.before.resolved and pair.after.resolved):
+    concept = pair.after.name.concept
+    # Of a version or a seed nobody asks by how many percent it moved.
+    if not (pair.before.resolved and pair.after.resolved) or is_verbatim(concept) or concept.endswith("seed"):
         return None
     return relative(pair.before.leaf.value, pair.after.leaf.value)
 

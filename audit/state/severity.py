@@ -56,7 +56,7 @@ def _pattern(glob: str) -> re.Pattern[str]:
 def entry_for(concept: str, profiles: tuple[str, ...] = ()) -> Entry:
     """The entry of the table that decides about a setting's path."""
     own = [entry for name in profiles for entry in table().profiles.get(name, ())]
-    path = _without_stage(concept)
+    path = _without_stage(concept[:_LONGEST])
     return next(
         entry
         for entry in (*own, *table().changes)
@@ -109,6 +109,7 @@ def _is_off(value: Value) -> bool:
     return plain is None or plain is False or (plain in ("", "none", "???", (), 0) and plain is not True)
 
 
+_LONGEST = 200  # characters of a path that patterns are tried on: a document from elsewhere may hold anything
 _ZERO_COUNTS = ("temperature", "seed", "few_shot")
 """Settings of which zero is a value like any other."""
 _EXACT = re.compile(r"(?:===?)?v?(\d[\w.+!-]{0,60})")

@@ -144,6 +144,10 @@ def test_counts_are_computed_anew_and_words_are_ours():
         ({"b": Side("b", "code", "0" * 40)}, "it ends at another commit than the run's"),
         ({"notes": ("x",) * 1001}, "more than 1000 remarks"),
         ({"notes": ("x" * 70_001,)}, "a text in it is longer than 70000 characters"),
+        (
+            {"changes": (msgspec.structs.replace(made(1, 2).changes[0], setting="stages." * 2_000),)},
+            "a setting in it has a name of more than 8000 characters",
+        ),
         ({"changes": made(1, 2).changes * 20_001}, "more than 20000 changes"),
     ],
 )

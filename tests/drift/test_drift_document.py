@@ -44,6 +44,16 @@ def test_counts_order_and_comparability() -> None:
     )
 
 
+def test_versions_and_seeds_have_no_percentage() -> None:
+    for setting, before, after in (
+        ("execution.python", "3.10", "3.11"),
+        ("training.seed", 42, 43),
+        ("environment.packages.rich.locked", "13.7", "13.8"),
+    ):
+        assert of({setting: code(before)}, {setting: code(after)}).changes[0].relative is None
+    assert of({"training.epochs": code("3")}, {"training.epochs": code(4)}).changes[0].relative is not None
+
+
 def test_nothing_changed() -> None:
     found = of({"training.seed": code(1)}, {"training.seed": code(1)})
     assert found.comparable
