@@ -313,7 +313,8 @@ class _Work:
 
     def _fetched_logs(self, folder: Path) -> Path:
         """The logs of the run in question; the plan learns which commit and which pull request that was about."""
-        from audit.action.failing import about, failed_run, fetch_logs
+        from audit.action.failing import about, failed_run
+        from audit.github.run_logs import fetch_logs
 
         repository, run = self.plan.destination.repository, self.plan.run
         with self._ask() as github:

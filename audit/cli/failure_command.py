@@ -2,7 +2,10 @@
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -32,6 +35,7 @@ Examples:
   ml-audit failure --log job.log
   ml-audit failure --log logs.zip --repo . --metrics runs/ --claims pull_request.md
   gzip -dc job.log.gz | ml-audit failure --log - --format json
+  ml-audit failure --run https://github.com/owner/repo/actions/runs/123456789
   ml-audit failure --log job.log --fail-on-verdict ml_regression,correctness
 """,
 )
@@ -39,9 +43,15 @@ Examples:
     "--log",
     "logs",
     multiple=True,
-    required=True,
     metavar="PATH",
     help="A log: file, folder, .gz, .xz, .zst, run-logs .zip, or - for standard input. May be given several times.",
+)
+@click.option(
+    "--run",
+    "address",
+    metavar="URL",
+    help="A workflow run whose logs are fetched: https://github.com/OWNER/REPO/actions/runs/ID[/attempts/N]. "
+    "GITHUB_TOKEN or GH_TOKEN is used.",
 )
 @click.option(
     "--repo",
@@ -92,6 +102,7 @@ Examples:
 @verbosity
 def failure_command(
     logs: tuple[str, ...],
+    address: str | None,
     repo: str | None,
     metrics: tuple[Path, ...],
     golden: tuple[Path, ...],
@@ -114,15 +125,39 @@ def failure_command(
         raise click.UsageError(f"--schema says what is written, and --format {form} something else.")
     if output is not None and not output.parent.is_dir():
         raise click.BadParameter(f"There is no folder {output.parent}.", param_hint="--output")
+    if not logs and address is None:
+        raise click.UsageError("Give a log with --log, or a workflow run with --run.")
+    if "" in logs:
+        raise click.BadParameter("The path is empty.", param_hint="--log")
     closing = _categories(fail_on_verdict)
     from audit.cli.progress import progress
     from audit.engine.failure import FailureEffects, FailureOptions, analyse
 
-    options = FailureOptions(logs, repo, metrics, golden, claims)
-    with progress(quiet=quiet) as shown:
+    with progress(quiet=quiet) as shown, _fetched(address, shown.step) as fetched:
+        options = FailureOptions((*logs, *fetched), repo, metrics, golden, claims)
         analysed = analyse(options, FailureEffects(os.environ, sys.stdin.buffer, shown.step))
     _publish(analysed, "json" if as_json else form or "text", schema, output)
     return ExitCode.GATE if analysed.verdict.category.value in closing else ExitCode.OK
+
+
+@contextmanager
+def _fetched(address: str | None, step: Callable[[str], None]) -> Iterator[tuple[str, ...]]:
+    """The logs of a workflow run, in a folder that goes when they are read. Raises SourceError, NetworkError."""
+    if address is None:
+        yield ()
+        return
+    from audit.github.run_logs import described, fetch_logs, run_address
+    from audit.net.github import GitHub
+    from audit.source.target import server_for
+
+    named = run_address(address)
+    server = server_for(named.host, os.environ)
+    with TemporaryDirectory(prefix="ml-audit-") as folder:
+        step(f"Fetching the logs of run {named.run} of {named.repository}")
+        with GitHub(server.api, server.token) as github:
+            run = described(github, named.repository, named.run, named.attempt)
+            logs = fetch_logs(github, named.repository, run, Path(folder))
+        yield (str(logs),)
 
 
 def _categories(text: str) -> frozenset[str]:
