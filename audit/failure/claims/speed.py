@@ -204,6 +204,17 @@ def _facts(new: Rate, old: Rate, steady: float) -> list[Fact]:
         fact("steady_candidate", new.value, f'median of "{new.unit}" over the steady window', new.source),
         fact("steady_baseline", old.value, f'median of "{old.unit}" over the steady window', old.source),
     ]
+    if new.inverse and old.value:
+        reduction = 1 - new.value / old.value
+        facts.append(
+            fact(
+                "steady_time_reduction",
+                reduction,
+                "1 - candidate / baseline over the steady window",
+                new.source,
+                old.source,
+            )
+        )
     whole = speed_ratio(new, old, whole=True)
     if whole is not None:
         facts.append(

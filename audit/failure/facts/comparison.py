@@ -70,6 +70,9 @@ def _ends(new: Series, old: Series) -> Iterator[Fact]:
                 inputs,
             )
             yield fact(f"{name}_ratio", change, f"candidate / baseline at {new.axis} {step}", inputs)
+            if change < 1:
+                formula = f"1 - candidate / baseline at {new.axis} {step}"
+                yield fact(f"{name}_relative_drop", 1 - change, formula, inputs)
         yield fact(f"{name}_delta", p.value - q.value, f"candidate - baseline at {new.axis} {step}", inputs)
         yield from _course(new, old, sorted(common), name)
     for point, series, part in ((last_new, new, "candidate"), (last_old, old, "baseline")):
@@ -118,6 +121,13 @@ def _speed(new: Series, old: Series) -> Iterator[Fact]:
         return
     change = ratio(median(a), median(b))
     if change is not None:
+        inputs = [of_series(new, "candidate"), of_series(old, "baseline")]
+        yield fact(
+            f"steady_{slug(new.name)}_reduction",
+            1 - change,
+            "1 - median of candidate / median of baseline",
+            inputs,
+        )
         yield fact(
             f"steady_{slug(new.name)}_ratio", change, f"median of candidate / median of baseline: {window(new)}; {window(old)}",
             [of_series(new, "candidate"), of_series(old, "baseline")],

@@ -10,7 +10,7 @@ from audit.failure.facts.formulas import mean, standard_deviation
 from audit.failure.facts.histories import History, last_finite
 from audit.failure.facts.make import fact, named, of_point, of_series
 from audit.failure.facts.metrics import Meaning, slug
-from audit.failure.facts.settings import ACCUMULATION, BATCH, LENGTH, STEPS, Setting, Settings, of_run
+from audit.failure.facts.settings import ACCUMULATION, BATCH, EPOCHS, LENGTH, STEPS, Setting, Settings, of_run
 from audit.failure.model import Reading
 from audit.telemetry.model import Telemetry
 
@@ -38,12 +38,20 @@ def planned_steps(history: History, settings: Settings, logged: Telemetry) -> Fa
         told = of_run(record.settings, STEPS, record.source)
         if told is not None:
             return FactInput(told.name, int(told.value), told.place)
+    if _counts_epochs(history):
+        epochs = settings.number(EPOCHS)
+        return FactInput(epochs.name, int(epochs.value), epochs.place) if epochs is not None else None
     found = settings.number(STEPS)
     plans = {run.planned_steps: run for run in logged.runs if run.planned_steps}
     if len(plans) == 1:
         steps, run = next(iter(plans.items()))
         return FactInput("planned steps", steps, run.source)
     return FactInput(found.name, int(found.value), found.place) if found is not None else None
+
+
+def _counts_epochs(history: History) -> bool:
+    axes = {series.axis for series in history.series.values()}
+    return "epoch" in axes and axes <= {"epoch", "row"}
 
 
 def single(history: History, planned: FactInput | None) -> Iterator[Fact]:
@@ -59,6 +67,10 @@ def single(history: History, planned: FactInput | None) -> Iterator[Fact]:
         where = [of_point(series, series.point(max(range(len(series)), key=lambda i: series.steps[i])))]
     yield fact(named("last_step", history), last, "largest step recorded", where)
     yield from _epochs(history)
+    if _counts_epochs(history) and any(
+        min(series.steps) == 0 for series in history.series.values() if series.axis == "epoch"
+    ):
+        last += 1  # counted from 0
     if planned is not None and isinstance(planned.value, int) and planned.value > 0 and last <= planned.value:
         if last < planned.value:
             yield fact(

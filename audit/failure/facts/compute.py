@@ -154,7 +154,7 @@ def compute(
             results.benchmarks(telemetry),
         ),
         "recorded": noise.recorded_errors(telemetry),
-        "nearby": _unsaid(nearby.facts(lines, cause), told),
+        "nearby": _unsaid(nearby.facts(lines, cause, told), told),
         "tests": chain(
             counts.reports(telemetry), _unsaid(counts.printed(reading) if reading is not None else (), told)
         ),
@@ -249,6 +249,7 @@ def _ends(runs: Sequence[History]) -> Iterator[Fact]:
         yield from health.finals(run)
         yield from health.bests(run)
         yield from health.count_not_finite(run)
+        yield from health.others(run)
         if run.from_log:
             yield from health.beside_results(run)
 

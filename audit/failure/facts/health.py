@@ -278,6 +278,46 @@ def finals(history: History) -> Iterator[Fact]:
         )
 
 
+def others(history: History) -> Iterator[Fact]:
+    """The largest gradient norm and its step, and the last value of what else is watched (KL, entropy)."""
+    for norm in history.of(Meaning.GRADIENT_NORM)[:1]:
+        points = [point for point in norm.settled() if math.isfinite(point.value)]
+        if len(points) > 1:
+            peak = max(points, key=lambda point: point.value)
+            yield fact(
+                named("peak_grad_norm", history),
+                peak.value,
+                f'largest finite "{norm.name}"',
+                [of_point(norm, peak)],
+            )
+            yield fact(
+                named("step_of_peak_grad_norm", history),
+                peak.step,
+                f"{norm.axis} of that",
+                [of_point(norm, peak)],
+            )
+    rest = [
+        s
+        for s in history.of(Meaning.OTHER)
+        if s.axis != "row" and len(s) > 1 and _WATCHED.search(plain(s.name))
+    ]
+    for series in rest[:_MOST_OTHERS]:
+        last = last_finite(series)
+        if last is not None:
+            yield fact(
+                named("final", history, series.name),
+                last.value,
+                f'last finite "{series.name}"',
+                [of_point(series, last)],
+            )
+
+
+_WATCHED = re.compile(
+    r"\b(?:kl|entropy|length|margin|diff|ratio|norm|fraction|frac|scale|drift|sparsity|gap|coverage|top\d)\b"
+)
+_MOST_OTHERS = 4
+
+
 def bests(history: History) -> Iterator[Fact]:
     """The best value of each evaluated metric and its step."""
     for kind in (Meaning.VALIDATION_LOSS, Meaning.QUALITY, Meaning.ERROR):

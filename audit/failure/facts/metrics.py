@@ -46,7 +46,9 @@ _THROUGHPUT = re.compile(
     r"|samples? (?:per )?s(?:ec\w{0,4})?|img s|images? (?:per )?s(?:ec\w{0,4})?|req s|examples? (?:per )?s(?:ec\w{0,4})?"
     r"|tflops?\w{0,4}|mfu|fps|samplespersec|qps)\b"
 )
-_MEMORY = re.compile(r"\b(?:mem(?:ory)?|gpu mem\w{0,4}|max ?mem\w{0,10}|rss|mem allocated bytes)\b")
+_MEMORY = re.compile(
+    r"\b(?:mem(?:ory)?|gpu mem\w{0,4}|max ?mem\w{0,10}|rss|mem allocated bytes|allocated|reserved|vram)\b"
+)
 
 
 def plain(name: str) -> str:

@@ -17,9 +17,10 @@ _LONGEST = 1_500
 _UNHEARD = DISCOUNTED | {Kind.COMMAND, Kind.SOURCE, Kind.TRACEBACK}
 
 
-def facts(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
+def facts(lines: Sequence[Line], cause: Line | None, told: Sequence[Fact] = ()) -> Iterator[Fact]:
     """The general ones, after all that is computed: at most a dozen or so."""
     short = [line for line in lines if 0 < len(line.text) < _LONGEST]
+    yield from _against_stated(short, cause, told)
     yield from _ranks(short, cause)
     yield from _sizes(short)
     yield from _exits(short, cause)
@@ -37,10 +38,43 @@ _DIGITS = re.compile(r"\d+")
 _FRAME = re.compile(r'^\s*(?:File "|at |#\d+ |\d+: 0x|in |raise |return |self\.|\^|~|\|?$)|^\S+\(.*\)$')
 
 
-def _neighbours(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
-    """The numbers of the lines right after the cause and before it, under the words before them."""
-    if cause is None:
+_REFERENCE = frozenset(("main", "mean", "baseline", "reference", "history", "previous", "median", "master"))
+_DEVIATION = frozenset(("std", "stdev", "sd", "sigma", "stderr", "deviation", "se"))
+
+
+def _against_stated(lines: Sequence[Line], cause: Line | None, told: Sequence[Fact]) -> Iterator[Fact]:
+    """The number that was judged against the mean and the deviation of earlier runs that lines beside the cause state."""
+    own = next((one for one in told if one.name == "actual"), None) or next(
+        (one for one in told if one.name.endswith("_limit")), None
+    )
+    if own is not None and own.name.endswith("_limit"):
+        own = next((one for one in told if one.name == own.name.removesuffix("_limit")), None)
+    if cause is None or own is None or not isinstance(own.value, int | float):
         return
+    near = [cause, *_near(lines, cause)]
+    stated = [(one, line) for line in near for one in numbers_of(line.text)]
+    reference = next(
+        ((one, line) for one, line in stated if one.name in _REFERENCE and one.value != own.value), None
+    )
+    if reference is None or not reference[0].value:
+        return
+    one, line = reference
+    inputs = [*own.inputs[:1], FactInput(one.name, one.text, _place(line))]
+    gap = float(own.value) - one.value
+    yield fact(f"change_to_{one.name}", gap, f"actual - {one.name}", inputs)
+    yield fact(f"relative_change_to_{one.name}", gap / one.value, f"actual / {one.name} - 1", inputs)
+    error = next(((e, at) for e, at in stated if e.name in _DEVIATION and e.value > 0), None)
+    if error is not None:
+        inputs.append(FactInput(error[0].name, error[0].text, _place(error[1])))
+        yield fact(
+            f"deviations_from_{one.name}",
+            gap / error[0].value,
+            f"(actual - {one.name}) / {error[0].name}",
+            inputs,
+        )
+
+
+def _near(lines: Sequence[Line], cause: Line) -> list[Line]:
     near = [
         line
         for line in lines
@@ -48,18 +82,29 @@ def _neighbours(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
         and -_BEFORE <= line.number - cause.number <= _AFTER
         and line.number != cause.number
     ]
-    near.sort(key=lambda line: (line.number < cause.number, abs(line.number - cause.number)))
+    return sorted(near, key=lambda line: (line.number < cause.number, abs(line.number - cause.number)))
+
+
+def _neighbours(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
+    """The numbers of the lines right after the cause and before it, under the words before them."""
+    if cause is None:
+        return
+    near = _near(lines, cause)
+    named: dict[str, int] = {}
     count = 0
     for line in near:
         if line.kinds & _UNHEARD or _FRAME.match(line.text) or (cause.stream.rank != line.stream.rank):
             continue
         for one in numbers_of(line.text):
-            if not one.name or count == _MOST_NUMBERS:
+            if not (one.name or one.unit or "." in one.text) or count == _MOST_NUMBERS:
                 continue
             count += 1
+            name = one.name or "number"
+            named[name] = named.get(name, 0) + 1
+            name = f"{name}_{named[name]}" if named[name] > 1 else name
             inputs = [FactInput("number", one.text + one.unit, _place(line))]
             yield fact(
-                f"{one.name}_beside_cause",
+                f"{name}_beside_cause",
                 one.plain,
                 "as a line beside the cause says",
                 inputs,
@@ -133,7 +178,7 @@ def _exits(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
 _TIME = re.compile(
     r"(?i)\b(?:time[- ]?(?:out|limit)|timed out|too long|longer than|exceeded|no output|maximum (?:execution )?time|deadline"
     r"|after waiting)\b\D{0,50}?"
-    r"(?P<n>\d{1,7}(?:\.\d{1,3})?) ?(?P<unit>ms|milliseconds?|seconds?|secs?|s|minutes?|mins?|m|hours?|h)\b(?:(?P<s>\d{1,2})s\b)?"
+    r"(?P<n>\d{1,7}(?:\.\d{1,3})?) ?(?P<unit>ms|milliseconds?|seconds?|secs?|s|minutes?|mins?|m|hours?|h)(?:(?P<s>\d{1,2})s)?\b"
     r"|\b(?P<n2>\d{1,7}) ?(?P<unit2>ms|seconds?|s|minutes?|min|m|hours?|h)(?:0s)? (?:timeout|limit|time limit)\b"
 )
 _SECONDS = {"ms": 1e-3, "milli": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}

@@ -8,7 +8,7 @@ from statistics import median
 from audit.documents.verdict import Fact, FactInput
 from audit.failure.facts.formulas import finite, mean, percentile, steady, warm_up
 from audit.failure.facts.histories import History
-from audit.failure.facts.make import fact, named, of_series
+from audit.failure.facts.make import fact, named, of_point, of_series
 from audit.failure.facts.metrics import Meaning, is_evaluation
 from audit.telemetry.model import Series
 
@@ -137,6 +137,11 @@ def memory(history: History) -> Iterator[Fact]:
         yield fact(
             named("peak", history, series.name), max(values), f'largest "{series.name}"', [of_series(series)]
         )
+        last = series.point(-1)
+        yield fact(
+            named("last", history, series.name), last.value, f'last "{series.name}"', [of_point(series, last)]
+        )
+        yield from _slope(history, series)
         kept = values[warm_up(len(values)) :]
         tenth = max(1, len(kept) // 10)
         levels = [median(kept[at : at + tenth]) for at in range(0, len(kept) - tenth + 1, tenth)]
@@ -145,6 +150,18 @@ def memory(history: History) -> Iterator[Fact]:
                 named("growth_of", history, series.name), levels[-1] / levels[0], "median of the last tenth / of the first, none in between falls",
                 [of_series(series)],
             )  # fmt: skip
+
+
+def _slope(history: History, series: Series) -> Iterator[Fact]:
+    """How much it grows a step, where it never falls by more than its own rounding."""
+    points = [point for point in series.settled() if math.isfinite(point.value)]
+    rise, span = points[-1].value - points[0].value, points[-1].step - points[0].step
+    falls = sum(max(0.0, a.value - b.value) for a, b in pairwise(points))
+    if rise > 0 and span > 0 and falls <= 0.05 * rise and points[-1].value > points[0].value * _GROWN:
+        yield fact(
+            named("growth_per_step_of", history, series.name), rise / span, "(last - first) / steps between",
+            [of_point(series, points[0]), of_point(series, points[-1])],
+        )  # fmt: skip
 
 
 def wall_time(history: History) -> Iterator[Fact]:

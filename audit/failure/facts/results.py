@@ -81,6 +81,29 @@ def _compared(new: Run, old: Run) -> Iterator[Fact]:
             yield fact(f"{slug(key)}_relative_change", change - 1, "candidate / baseline - 1", inputs)
             yield fact(f"{slug(key)}_ratio", change, "candidate / baseline", inputs)
         yield fact(f"{slug(key)}_delta", a - b, "candidate - baseline", inputs)
+        if a < b:
+            yield fact(f"{slug(key)}_drop", b - a, "baseline - candidate", inputs)
+        errors = [run.summary.get(_error_key(key)) for run in (new, old)]
+        if errors[0] and errors[1]:
+            size = math.hypot(errors[0], errors[1])
+            yield fact(
+                f"{slug(key)}_change_in_standard_errors",
+                (a - b) / size,
+                "(candidate - baseline) / sqrt(se1^2 + se2^2)",
+                inputs,
+            )
+            yield fact(
+                f"{slug(key)}_distance_in_standard_errors",
+                abs(a - b) / size,
+                "|candidate - baseline| / sqrt(se1^2 + se2^2)",
+                inputs,
+            )
+
+
+def _error_key(key: str) -> str:
+    """lm-evaluation-harness writes `acc,none` beside `acc_stderr,none`."""
+    metric, comma, kind = key.partition(",")
+    return f"{metric}_stderr{comma}{kind}"
 
 
 _BENCHMARK_NAMES = ("fullname", "name", "benchmark")
