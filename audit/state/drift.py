@@ -144,7 +144,9 @@ def _one_sided(
     sections = _sections(items, own, other)
     for item in items:
         name = item.name
-        if not item.resolved and not name.concept.startswith(_SAID_BY_PRESENCE):
+        if not item.resolved and not (
+            name.concept.startswith(_SAID_BY_PRESENCE) and name.plain_key.endswith("()")
+        ):
             continue  # an option that is handed on decides nothing: its default does, and is told where it stands
         if name.file and name.file not in files:
             whole[name.file, ""].append(item)

@@ -31,6 +31,8 @@ from audit.state.observed.tools import ToolScene, add_arguments, tool_of
 MAX_EXPERIMENTS = 60
 _MAX_LAUNCHES = 40
 _MAX_ENTRIES = 40
+_MOST_SCOPES = 120_000
+"""Scopes that the entry points may reach together; of a library with hundreds of examples, the likeliest are looked at."""
 _TOOL = re.compile(
     r"(?i)(?:^|[/_\-])(?:convert\w*|export\w*|demo\w*|visuali\w*|plot\w*|download\w*|upload\w*|preprocess\w*|prepare\w*|release\w*|setup|merge\w*|push\w*|tokenize\w*|stats?|check\w*|scrape\w*)(?=[_.\-]|$)"
 )
@@ -91,8 +93,12 @@ def _runs(repository: Repository, path: TrainingPath) -> Iterator[tuple[Scene, L
     first = _first_in_readme(repository)
     rows: list[tuple[tuple[int, ...], int, Scene, Launch]] = []
     shared = Shared(path.graph)
-    for entry in _entries(path)[:_MAX_ENTRIES]:
+    left = _MOST_SCOPES
+    for entry in sorted(_entries(path), key=_likely)[:_MAX_ENTRIES]:
         scene = Scene(path, entry, shared)
+        left -= len(scene.nodes)
+        if left < 0 and rows:
+            break
         launches = by_entry.get(entry.path, [])
         whole = [launch for launch in launches if not launch.is_template]
         for launch in (whole or launches[:1] or [Launch(entry.path, None)])[:_MAX_LAUNCHES]:
@@ -100,6 +106,19 @@ def _runs(repository: Repository, path: TrainingPath) -> Iterator[tuple[Scene, L
     rows += _tool_runs(repository, path, shared, first, len(rows))
     for _, _, scene, launch in sorted(rows, key=lambda row: row[:2])[: 2 * MAX_EXPERIMENTS]:
         yield scene, launch
+
+
+def _likely(entry: Entry) -> tuple[bool, bool, bool, bool, int, str]:
+    """What is most likely an experiment comes first, as far as the path tells."""
+    name = entry.path.rpartition("/")[2]
+    return (
+        not entry.documented,
+        bool(_PREPARES.search(entry.path)),
+        bool(_TOY.search(entry.path)),
+        not _TRAINS.search(name),
+        entry.path.count("/"),
+        entry.path,
+    )
 
 
 def _tool_runs(

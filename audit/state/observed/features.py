@@ -128,7 +128,7 @@ def prompts(scene: Scene, resolver: Resolver, folder: str) -> Iterator[Group]:
         return
     found = [
         (file, assign, text)
-        for file in sorted(scene.files)
+        for file in sorted(scene.near)
         if not is_test_path(file)
         for assign, text in _constants(scene, file)
     ]

@@ -70,7 +70,7 @@ class Scene:
     def calls(self) -> tuple[tuple[str, Call], ...]:
         """The calls that can run and say something, those of the entry's own file first."""
         found: list[tuple[str, Call]] = []
-        near = self._near
+        near = self.near
         for file in self._ordered:
             if file in near:
                 found += [
@@ -79,7 +79,7 @@ class Scene:
         return tuple(found)
 
     @cached_property
-    def _near(self) -> frozenset[str]:
+    def near(self) -> frozenset[str]:
         """The files that run, of a large library those alone that stand near the entry point: what it could do elsewhere, this run does not do."""
         if len(self.files) <= _SMALL:
             return self.files
@@ -206,9 +206,9 @@ class Scene:
     @cached_property
     def hydra(self) -> tuple[str, str] | None:
         """(folder, name) of the configuration that Hydra starts from."""
-        for file, index in sorted(self.nodes, key=lambda node: node[0] != self.entry.path):
-            for decorator in self.graph.python[file].scopes[index].decorators:
-                match = _HYDRA.fullmatch(decorator)
+        for file in self._ordered:
+            for index, decorator in self.shared.hydra(file):
+                match = _HYDRA.fullmatch(decorator) if (file, index) in self.nodes else None
                 if match:
                     words = dict(_WORD.findall(match[1]))
                     folder = _joined(file.rpartition("/")[0], words.get("config_path", ""))

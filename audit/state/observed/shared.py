@@ -25,6 +25,7 @@ class Shared:
         self.graph = graph
         self._calls: dict[str, tuple[Call, ...]] = {}
         self._options: dict[str, tuple[tuple[int, Option], ...]] = {}
+        self._hydra: dict[str, tuple[tuple[int, str], ...]] = {}
 
     def calls(self, file: str) -> tuple[Call, ...]:
         """The calls that can say something of an experiment."""
@@ -34,6 +35,18 @@ class Shared:
                 call for call in calls if _says(call.name) or (call.kwargs and HANDED & call.kwargs.keys())
             )
         return self._calls[file]
+
+    def hydra(self, file: str) -> tuple[tuple[int, str], ...]:
+        """Decorators by Hydra, each with the scope that bears it."""
+        if file not in self._hydra:
+            scopes = enumerate(self.graph.python[file].scopes)
+            self._hydra[file] = tuple(
+                (index, name)
+                for index, scope in scopes
+                for name in scope.decorators
+                if name.startswith("hydra.main")
+            )
+        return self._hydra[file]
 
     def options(self, file: str) -> tuple[tuple[int, Option], ...]:
         """The options that the file defines, each with the scope that does."""
