@@ -28,7 +28,7 @@ from audit.facts.model import DocsFacts, FileFacts
 from audit.source.snapshot import Entry, Snapshot
 
 if TYPE_CHECKING:  # the rules are imported only where they run
-    from audit.lock.check import Held
+    from audit.lock.held import Held
     from audit.rules.rule import Rule
     from audit.state.manifest_reading import Declared
 

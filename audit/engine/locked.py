@@ -6,10 +6,11 @@ from audit.documents.errors import DocumentError
 from audit.documents.lock import LOCK_PATH, LockedManifest
 from audit.documents.signals import Signals
 from audit.documents.state import State
-from audit.lock.check import Held, declared_digest, held
+from audit.lock.check import declared_digest, held
 from audit.lock.document import read_lock
 from audit.lock.files import SnapshotFiles
 from audit.lock.found import Surroundings
+from audit.lock.held import Held
 from audit.source.snapshot import EntryKind, Snapshot
 
 if TYPE_CHECKING:  # pydantic is imported only where there is a manifest

@@ -1,6 +1,5 @@
 """A lock held against what is there now, without a network: what the manifest declares, files, dependencies."""
 
-import enum
 import hashlib
 
 import msgspec
@@ -8,47 +7,11 @@ import msgspec
 from audit.documents.lock import Lock, LockedManifest, LockSource, Path, Resolved
 from audit.documents.state import State
 from audit.lock.found import Found, Surroundings
+from audit.lock.held import Held, Stale
 from audit.lock.resolve import answers_of, asked_of, is_of_machine
 
 _HERE = frozenset({LockSource.MANIFEST, LockSource.FILESYSTEM, LockSource.REPOSITORY, LockSource.PROVIDER})
 """Sources that can be asked again without a network."""
-
-
-class Part(enum.Enum):
-    """What of an experiment a value belongs to."""
-
-    IDENTITY = "identity"
-    GENERATION = "generation"
-    FILE = "file"
-    ENVIRONMENT = "environment"
-    CUSTOM = "custom"
-    OTHER = "other"
-
-
-class Stale(msgspec.Struct, frozen=True):
-    """A value of the lock that no longer holds; `message`: one sentence with both values."""
-
-    path: Path
-    message: str
-
-    @property
-    def part(self) -> Part:
-        """What it belongs to."""
-        path = self.path[2:] if self.path[0] == "stages" and len(self.path) > 2 else self.path
-        if path[0] == "files" or any(key.endswith("sha256") for key in path):
-            return Part.FILE
-        if path[0] in ("models", "datasets"):
-            return Part.IDENTITY
-        known = {"generation": Part.GENERATION, "environment": Part.ENVIRONMENT, "custom": Part.CUSTOM}
-        return known.get(path[0], Part.OTHER)
-
-
-class Held(msgspec.Struct, frozen=True):
-    """A lock, and what of it does not hold where it lies. `unknown`: values that could not be looked at."""
-
-    lock: Lock
-    stale: tuple[Stale, ...]
-    unknown: tuple[Path, ...] = ()
 
 
 def declared_digest(state: State) -> str:
@@ -62,11 +25,12 @@ def held(lock: Lock, manifest: LockedManifest, around: Surroundings) -> Held:
     now = answers_of(around)
     found: list[Stale] = []
     unknown: list[Path] = []
+    folders = {path[:count] for path in now for count in range(1, len(path))}
     for path, resolved in lock.values.items():
         if is_of_machine(path):
             continue
         if path not in now:
-            if not any(path[: len(other)] == other or other[: len(path)] == path for other in now):
+            if path not in folders and not any(path[:count] in now for count in range(1, len(path))):
                 found.append(Stale(path, f"{_spelt(path)} is locked, and nothing asks for it any more."))
         elif reason := _differs(path, resolved, now[path]):
             found.append(Stale(path, reason))

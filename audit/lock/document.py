@@ -16,7 +16,8 @@ from audit.documents.state import Confidence
 from audit.facts.yaml_nodes import YamlError, compose, line_of
 
 MAX_BYTES = 4 * 2**20
-_MAX_DEPTH = 12
+_MAX_DEPTH = 24
+"""A manifest may be 16 levels deep."""
 _MAX_VALUES = 20_000
 _HEAD = ("schema_version", "tool", "manifest", "digest")
 _LEAF = frozenset({"value", "source", "confidence", "resolved_at"})
@@ -31,7 +32,7 @@ _TITLE = (
 
 
 def write(lock: Lock) -> str:
-    """The file's text: the same lock gives the same bytes."""
+    """The file's text: the same lock gives the same bytes. Raises DocumentError where it would be too large to be read again."""
     document: dict[str, Any] = {
         "schema_version": lock.schema_version,
         "tool": lock.tool,
@@ -51,7 +52,13 @@ def write(lock: Lock) -> str:
         allow_unicode=True,
         width=1_000_000,
     )
-    return _TITLE + str(text)
+    text = _TITLE + str(text)
+    if len(lock.values) > _MAX_VALUES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise DocumentError(
+            f"{lock.manifest.path} asks for {len(lock.values):,} values, and a lock holds at most {_MAX_VALUES:,}, and {MAX_BYTES // 2**20} MiB.",
+            "Declare tables of data as a file that `config_files` names: its digest is locked.",
+        )
+    return text
 
 
 def ordered(values: Mapping[Path, Resolved]) -> dict[Path, Resolved]:

@@ -56,8 +56,8 @@ class DiskFiles(msgspec.Struct, frozen=True):
                     return _folder(tree, self.root, path, self.whole)
                 return _file(tree, path, self.whole)
         except OSError as error:
-            reason = "is not there" if isinstance(error, FileNotFoundError) else why_not(error)
-            return unresolved(LockSource.FILESYSTEM, f"{path} {reason}.")
+            reason = " is not there" if isinstance(error, FileNotFoundError) else f": {why_not(error)}"
+            return unresolved(LockSource.FILESYSTEM, f"{path}{reason}.")
 
     def read_small(self, path: str, limit: int) -> bytes | None:
         """The content of a file of at most `limit` bytes; None where there is none such."""
@@ -76,6 +76,9 @@ class SnapshotFiles:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._entries = {e.path: e for e in snapshot.entries if e.kind is EntryKind.FILE}
+        self._folders = {
+            path[:place] for path in self._entries for place, sign in enumerate(path) if sign == "/"
+        }
         self._reader = snapshot.reader
         self._turn = (
             Lock()
@@ -83,7 +86,7 @@ class SnapshotFiles:
 
     def holds(self, path: str) -> bool:
         """Whether the snapshot has such a file, or one below such a folder."""
-        return path in self._entries or any(name.startswith(f"{path}/") for name in self._entries)
+        return path in self._entries or path.rstrip("/") in self._folders
 
     def read_small(self, path: str, limit: int) -> bytes | None:
         """The content of a file of at most `limit` bytes; None where there is none such."""

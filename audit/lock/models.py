@@ -112,9 +112,10 @@ def _within(content: bytes) -> bytes | None:
     template = document.get("chat_template") if isinstance(document, dict) else None
     if isinstance(template, str):
         return template.encode("utf-8", "surrogatepass")
-    if isinstance(template, list):
-        return json.dumps(sorted(map(_spelt, template))).encode()
-    return None
+    try:
+        return json.dumps(sorted(map(_spelt, template))).encode() if isinstance(template, list) else None
+    except RecursionError:
+        raise ValueError("its chat template is nested too deeply") from None
 
 
 def _spelt(value: Any) -> str:

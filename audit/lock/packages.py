@@ -45,12 +45,12 @@ def python_of(around: Surroundings) -> str | None:
     place = _environment(around)
     if place is None:
         return None
-    try:
-        text = (place / "pyvenv.cfg").read_text("utf-8")[:10_000]
-    except (OSError, UnicodeError):
+    head = _start(place / "pyvenv.cfg")
+    if head is None:
         names = [folder.name for folder in place.glob("conda-meta/python-3*.json")]
         found = re.match(r"python-(\d+\.\d+\.\d+)", names[0]) if names else None
         return found[1] if found else None
+    text = head.decode("utf-8", "replace")
     found = re.search(r"(?m)^version(?:_info)?\s*=\s*(\d+\.\d+(?:\.\d+)?)", text)
     return found[1] if found else None
 
@@ -71,14 +71,24 @@ def _versions(place: FilePath) -> Iterator[tuple[str, str]]:
     """(normalised name, version) of what is installed, by the metadata's folders."""
     for pattern in ("lib/python3*/site-packages/*.dist-info", "Lib/site-packages/*.dist-info"):
         for folder in sorted(place.glob(pattern)):
-            try:
-                with (folder / "METADATA").open("rb") as file:
-                    head = BytesHeaderParser().parsebytes(file.read(_MAX_METADATA))
-            except OSError:
+            data = _start(folder / "METADATA")
+            if data is None:
                 continue
+            head = BytesHeaderParser().parsebytes(data)
             name, version = head.get("Name"), head.get("Version")
             if name and version:
                 yield _normal(str(name)), str(version)[:100]
+
+
+def _start(path: FilePath) -> bytes | None:
+    """The start of a file, None where there is none. The environment may be the repository's: no pipe or device is waited for."""
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            return file.read(_MAX_METADATA)
+    except (OSError, ValueError):
+        return None
 
 
 def _normal(name: str) -> str:

@@ -69,5 +69,7 @@ def _known(around: Surroundings, name: str, provider: str) -> str:
     if "{id}" in path:
         return "the provider knows it"
     rows = listed.get("data") if isinstance(listed, dict) else listed
-    names = {row.get("id") for row in rows if isinstance(row, dict)} if isinstance(rows, list) else set()
+    if not isinstance(rows, list):
+        return "not verified, the answer is no list of models"
+    names = [row.get("id") for row in rows if isinstance(row, dict)]
     return "the provider knows it" if name in names else "the provider does not list it"

@@ -1,6 +1,7 @@
 """From a manifest to a lock: every question is asked at once, and an answer that did not change keeps its date."""
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable, Container, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -12,6 +13,7 @@ from audit.lock import containers, datasets, machine, models, packages
 from audit.lock.document import ordered
 from audit.lock.found import TRANSIENT, Answers, Found, Surroundings
 from audit.safety.redact import redacted
+from audit.safety.sanitize import printable
 
 _MACHINE = frozenset({"python", "platform", "gpu", "driver"})
 
@@ -24,20 +26,20 @@ def resolve(
     values = {path: _dated(found, earlier.get(path), moment) for path, found in answers_of(around).items()}
     if not around.machine:
         values |= {path: value for path, value in earlier.items() if is_of_machine(path)}
-    values = ordered(redacted(values))
+    values = ordered(values)
     if before is not None and before.manifest == manifest and before.values == values:
         return before
     return Lock(SCHEMA_VERSION, tool, manifest, values)
 
 
 def answers_of(around: Surroundings) -> Answers:
-    """Every value that the manifest asks for, as it is now."""
+    """Every value that the manifest asks for, as it is now, fit to be shown: no credential, each question and note on one line."""
     answers: Answers = dict(_declared(around))
     questions = list(_questions(around))
     with ThreadPoolExecutor(max_workers=max(1, around.jobs)) as pool:
         for answered in pool.map(lambda ask: ask(), questions):
             answers |= answered
-    return answers
+    return {path: _plain(found) for path, found in redacted(answers).items()}
 
 
 def is_of_machine(path: Path) -> bool:
@@ -47,8 +49,18 @@ def is_of_machine(path: Path) -> bool:
 
 def _declared(around: Surroundings) -> Iterator[tuple[Path, Found]]:
     """What the manifest says, as it stands: the lock alone tells the whole experiment."""
-    for path, leaf in around.declared.leaves.items():
-        yield tuple(path.split(".")), Found(leaf.value, LockSource.MANIFEST, Confidence.DECLARED)
+    leaves = around.declared.leaves
+    for path, leaf in leaves.items():
+        yield _keys(path, leaves), Found(leaf.value, LockSource.MANIFEST, Confidence.DECLARED)
+
+
+def _keys(path: str, leaves: Container[str]) -> Path:
+    """A dotted path as keys. Where one names another's folder (metrics `f1` and `f1.macro`), the dot is part of the last key."""
+    keys = path.split(".")
+    for count in range(1, len(keys)):
+        if ".".join(keys[:count]) in leaves:
+            return (*keys[: count - 1], ".".join(keys[count - 1 :]))
+    return tuple(keys)
 
 
 def _questions(around: Surroundings) -> Iterator[Callable[[], Answers]]:
@@ -109,11 +121,23 @@ def _dated(found: Found, earlier: Resolved | None, moment: str) -> Resolved:
 
 
 _SEPARATOR = " | "
+_MAX_ASKED = 300
+
+
+def _plain(found: Found) -> Found:
+    """An answer whose question and note are each one line, the question short enough to be found again in a note."""
+    asked = printable(found.asked).replace(_SEPARATOR, " ¦ ")
+    if len(asked) > _MAX_ASKED:
+        asked = f"{asked[:200]}… (sha256:{hashlib.sha256(asked.encode('utf-8', 'replace')).hexdigest()[:16]})"
+    note = asked if found.note == found.asked else printable(found.note)
+    if (asked, note) == (found.asked, found.note):
+        return found
+    return msgspec.structs.replace(found, asked=asked, note=note)
 
 
 def _note(found: Found) -> str:
     """What was asked for, then what there is to say: the first is how a later run knows that it asks the same."""
-    return _SEPARATOR.join(filter(None, (found.asked, found.note if found.note != found.asked else "")))[:500]
+    return _SEPARATOR.join(filter(None, (found.asked, found.note if found.note != found.asked else "")))[:800]
 
 
 def asked_of(earlier: Resolved) -> str:

@@ -6,7 +6,7 @@ from audit.documents.finding import Severity
 from audit.documents.lock import LOCK_PATH, Path, Resolved
 from audit.documents.place import Place
 from audit.documents.state import Confidence
-from audit.lock.check import Held, Part
+from audit.lock.held import Held, Part
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, not_checked, passed
 from audit.rules.wording import capped, counted, listed
 
@@ -147,7 +147,7 @@ def file_hashes(context: Context) -> Iterable[Outcome]:
     yield from _fresh(context, Part.FILE, "files")
     held = context.locked
     if held and held.unknown:
-        names = listed([".".join(path[1:]) for path in held.unknown], 4)
+        names = listed([path[1] if path[0] == "files" else ".".join(path) for path in held.unknown], 4)
         yield not_checked(
             f"{counted(len(held.unknown), 'locked file')} cannot be looked at here: {names}.",
             *capped(_place(held, path) for path in held.unknown),

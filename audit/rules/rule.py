@@ -9,12 +9,12 @@ from audit.documents.finding import Fix, Severity, Status
 from audit.documents.place import Place
 from audit.documents.report import DetectedProfile
 from audit.documents.signals import Signals
-from audit.lock.check import Held
 from audit.profiles.definitions import Profile
 from audit.signals.repository import Repository
 from audit.signals.training_path import TrainingPath
 
-if TYPE_CHECKING:  # pydantic is imported only where there is a manifest
+if TYPE_CHECKING:  # pydantic is imported only where there is a manifest, resolvers only where there is a lock
+    from audit.lock.held import Held
     from audit.state.manifest_reading import Declared
 
 
@@ -32,7 +32,7 @@ class Context(msgspec.Struct, frozen=True):
     declared: "Declared | None" = None
     kinds: dict[str, Profile] = {}
     detected: tuple[DetectedProfile, ...] = ()
-    locked: Held | None = None
+    locked: "Held | None" = None
 
 
 class Outcome(msgspec.Struct, frozen=True):
