@@ -194,7 +194,8 @@ class _Reader:
             known = "custom." + plain(target)
         if known is None or known == "recording" or (not whole and not _counts_here(target, assign.value)):
             return
-        found = made(known, self.scope_name(assign.scope), target, assign.value, assign.line, f"{target} = …")
+        said = f"default of field {target}" if scope.kind == "class" else f"{target} = …"
+        found = made(known, self.scope_name(assign.scope), target, assign.value, assign.line, said)
         if found and (found.resolved or scope.kind == "class"):
             yield found
 
