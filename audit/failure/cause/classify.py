@@ -28,7 +28,14 @@ from audit.failure.cause.wording import (
 )
 from audit.failure.digits import integer
 from audit.failure.model import Hit
-from audit.failure.structure.comparison import Comparison, Subject, better_than_bound, comparison, too_tight
+from audit.failure.structure.comparison import (
+    Comparison,
+    Subject,
+    better_than_bound,
+    comparison,
+    subject_of,
+    too_tight,
+)
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -118,7 +125,7 @@ def judge(
         and hit.signature.category != "by_context"
     ):
         return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit, sure=True)
-    checked = comparison(message, context) if name in _CHECKING else None
+    checked = _checked(message, extra, context) if name in _CHECKING else None
     stated = name in ("", "SystemExit") and checked is not None and checked.strength >= 2
     if name in CASCADE_TYPES or (hit is not None and hit.signature.role == "cascade" and not stated):
         signature = hit.signature.name if hit is not None else _snake(name)
@@ -132,6 +139,20 @@ def judge(
     if hit is not None and hit.signature.role == "root":
         return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit)
     return _by_type(name, message, hit, context=context, place=place, source=source)
+
+
+_INTROSPECTED = re.compile(r"assert (?:[-+]?\d|\.\d)\S{0,40} (?:[<>=!]=?) .{1,80}$")
+
+
+def _checked(message: str, extra: str, context: str) -> Comparison | None:
+    """The check that a message states; where its own words hold no relation, the one that pytest prints below them (`assert 0.84 >= 0.95`)."""
+    found = comparison(message, context)
+    if found is not None and found.actual is not None and found.limit is not None:
+        return found
+    subject = subject_of(message, context)
+    shown = next((row for row in extra.split("\n") if _INTROSPECTED.match(row.strip())), "")
+    told = comparison(shown.strip()) if shown and subject is not Subject.UNKNOWN else None
+    return found if told is None else msgspec.structs.replace(told, subject=subject)
 
 
 def _check(
@@ -159,7 +180,7 @@ def _check(
                 found,
                 why="The value is better than the bound against surprises allows: the reference is out of date, or the bound too near.",
             )
-        case Subject.POLICY if re.search(r"\bcoverage\b", text, re.IGNORECASE):
+        case Subject.POLICY if re.search(r"\bcoverage\b", f"{text} {context}", re.IGNORECASE):
             return Judged("coverage_threshold", Category.METRIC_POLICY, Strength.NAMED, hit, found)
         case Subject.PERFORMANCE | Subject.MEMORY | Subject.POLICY:
             return Judged(signature, Category.METRIC_POLICY, Strength.NAMED, hit, found)

@@ -16,7 +16,12 @@ _OUTSIDE = re.compile(r"site-packages|dist-packages|/lib/python3|<frozen|/bin/")
 
 def find(view: StepView) -> list[Candidate]:
     """One candidate a traceback, outside of what pytest shows as its tests' own."""
-    spans = [(session.first.number, session.last.number, session.first.source) for session in view.sessions]
+    spans = [
+        (session.first.number, session.last.number, session.first.source)
+        for session in view.sessions
+        if session.failed
+        or session.summary is not None  # a run that broke off shows what broke it, and no test's own
+    ]
     found: list[Candidate] = []
     for traceback in view.tracebacks:
         if any(

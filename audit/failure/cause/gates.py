@@ -40,6 +40,7 @@ def find(view: StepView) -> list[Candidate]:
     """The failed checks that the end of a step states, the weightiest first."""
     inside = [(found.first, found.last, found.source) for found in view.tracebacks]
     spans = [(session.first.number, session.last.number, session.first.source) for session in view.sessions]
+    context = view.step.command or view.step.name
     found: list[Candidate] = []
     for line in _tail(view):
         if line.kinds & {Kind.ECHO, Kind.SOURCE} or line.text.startswith(("##[", "[command]", "+ ", "$ ")):
@@ -53,7 +54,7 @@ def find(view: StepView) -> list[Candidate]:
         if _RAN_NOTHING.search(line.text[:600]):
             found.append(_nothing(view, line))
             continue
-        checked = comparison(line.text, view.step.command)
+        checked = comparison(line.text, context)
         if checked is None or checked.strength < 2:
             continue
         if metric_line(line.text) and checked.strength < 3 and _repeated(view, line):
@@ -62,7 +63,7 @@ def find(view: StepView) -> list[Candidate]:
             "",
             line.text,
             [hit for hit in view.hits_on(line) if not hit.discounted],
-            context=view.step.command,
+            context=context,
         )
         if judged.comparison is None:
             continue

@@ -124,7 +124,7 @@ def _judged(view: StepView, block: Block) -> tuple[Judged, Line]:
         hits,
         context=name,
         place=_place(block),
-        extra=" ".join(row.text for row in root.text[:8]),
+        extra="\n".join(row.text.removeprefix("E").strip() for row in root.text[:8]),
         source=source,
     )
     judged = overdue.judged(block, source, judged)
@@ -268,20 +268,29 @@ _PLUGIN = re.compile(r"(?:ERROR|FAIL(?:ED|URE)?)\b[: ]")
 
 def _plugin(view: StepView, session: Session) -> Candidate | None:
     """What a plugin says of a session whose tests all passed and that failed nevertheless (benchmarks compared, limits of its own)."""
-    if session.summary is None or view.step.conclusion is not Conclusion.FAILURE:
+    if view.step.conclusion is not Conclusion.FAILURE:
         return None
     for line in view.between(session.first.number, session.last.number):
-        if line.source != session.first.source or not _PLUGIN.match(line.text):
+        if line.source != session.first.source:
             continue
-        checked = comparison(line.text, view.step.command)
-        if checked is not None and checked.subject in (Subject.PERFORMANCE, Subject.MEMORY, Subject.POLICY):
+        hit = next((hit for hit in view.hits_on(line) if hit.signature.id == "benchmark_regressed"), None)
+        checked = comparison(line.text, view.step.command) if _PLUGIN.match(line.text) else None
+        missed = checked is not None and checked.subject in (
+            Subject.PERFORMANCE,
+            Subject.MEMORY,
+            Subject.POLICY,
+        )
+        if hit is not None or missed:
             return Candidate(
                 line,
-                f"{checked.subject.value}_gate",
+                hit.signature.name
+                if hit is not None
+                else f"{checked.subject.value if checked else 'policy'}_gate",
                 Category.METRIC_POLICY,
                 Strength.NAMED,
                 Origin.GATE,
                 view.step,
+                hit=hit,
                 comparison=checked,
                 failing=(named_step(view),),
                 why="All tests passed; only a limit that is held against them was missed.",

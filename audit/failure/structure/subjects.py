@@ -36,8 +36,9 @@ _SUBJECTS: tuple[tuple[Subject, "re.Pattern[str]"], ...] = (
     (
         Subject.POLICY,
         _any(
-            r"coverage", r"warnings?\b", r"log (?:budget|lines|size)", r"lines? of code", r"\blint", r"docstring", r"complexity",
-            r"(?:file|wheel|package|binary|image|artifact|checkpoint|model|bundle|diff)[- ]?size", r"changelog", r"deprecat", r"snapshot",
+            r"coverage", r"warnings?\b", r"log (?:budget|lines|size)", r"lines? of code", r"\blint", r"docstr", r"interrogate", r"complexity",
+            r"(?:file|wheel|package|binary|image|artifact|checkpoint|model|bundle|diff)[- ]?size", r"changelog", r"deprecat",
+            r"\b(?:wheel|package|binary|image|artifact|bundle|archive|tarball)\b.{0,100}\b(?:larger|bigger|smaller|size)\b", r"snapshot",
             r"number of param(?:eter)?s", r"param(?:eter)?s?[- ]count", r"\bparameters\b",
             r"logged", r"logging", r"log every", r"\bmetrics? (?:not found|missing)",
         ),

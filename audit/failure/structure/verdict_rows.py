@@ -34,11 +34,17 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 _LIMIT_FIRST = re.compile(
-    rf"\b(?P<word>expected|required|want(?:ed)?|need(?:s|ed)?|golden|baseline|reference|target|at least|at most)\b"
+    rf"\b(?P<word>expected|required|want(?:ed)?|need(?:s|ed)?|golden|baseline|reference|target|at least|at most|minimum|maximum|limit|threshold|budget)\b"
     rf"(?: value| to be| of| is|:|=|\s){{0,3}}(?P<op><=|>=|[<>≤≥])?\s?"
     rf"(?P<b>{NUMBER}){UNIT}[^\d\n]{{1,20}}?\b(?:got|found|was|actual|measured|observed|received)\b[^\d\n-]{{0,12}}(?P<a>{NUMBER})",
     re.IGNORECASE,
 )
+_APART = re.compile(
+    rf"\b(?P<more>larger|bigger|greater|higher|longer|slower|more|smaller|lower|less|fewer|shorter) \((?P<a>{NUMBER}){UNIT}\) than (?:the |its )?[a-z ]{{0,20}}"
+    rf"\((?P<b>{NUMBER})",
+    re.IGNORECASE,
+)
+"""`is larger (431 MB) than the limit (400 MB)`."""
 _COUNT_OF = re.compile(
     r"(?<![\w.])(?P<a>\d{1,6})\s?(?:/|of|out of)\s?\d{1,6}\b[^\d\n]{1,60}?\b(?P<word>at least|min(?:imum)?(?: of)?|needs?|needed|required?:?|requires)\s"
     r"(?P<op>>=|≥)?\s?(?P<b>\d{1,6})\b(?![\d.]*\d)",
@@ -81,6 +87,9 @@ def row(text: str) -> Row | None:
     bad = _BAD.search(text)
     if bad is not None and (found := _table(text, bad[0].strip(" |:=>(["))) is not None:
         return found
+    if (apart := _APART.search(text)) is not None:
+        below = apart["more"].lower() in ("smaller", "lower", "less", "fewer", "shorter")
+        return Row(number(apart["a"]), number(apart["b"]), ">=" if below else "<=", apart["more"], True)
     for pattern in (_COUNT_OF, _LIMIT_FIRST, _BESIDE):
         if (match := pattern.search(text)) is not None:
             return _beside(text, match, stated=bad is not None)
@@ -144,14 +153,14 @@ def number(text: str) -> float | None:
 
 
 _MARKS = re.compile(
-    r"^(?:\W|E\b|FAIL(?:ED|URE)?\b|ERROR\b|WARN(?:ING)?\b|AssertionError\b|(?:[Gg]ate|[Cc]heck|GATE|CHECK)(?: failed)?\b)+[:\s]*"
+    r"^(?:\W|E\b|FAIL(?:ED|URE)?\b|ERROR\b|WARN(?:ING)?\b|AssertionError\b|RESULTS?\b|STATUS\b|(?:[Gg]ate|[Cc]heck|GATE|CHECK)(?: failed)?\b)+[:\s]*"
 )
 _SAID = re.compile(
     r"\s(?:(?:is|are|was|were|has|have|did|does|exceed\w*|fail\w*|below|above|over|under|not|less|lower|higher|greater|more|worse|missed|misses|must|should|"
     r"using)\b|[=:<>])"
 )
 _NO_NAMES = frozenset(
-    "baseline golden reference expected required actual value limit threshold step epoch iteration assert the a".split()
+    "baseline golden reference expected required actual value minimum maximum min max result limit threshold step epoch iteration assert the a".split()
 )
 
 
