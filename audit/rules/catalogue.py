@@ -8,6 +8,7 @@ from audit.documents.finding import Finding, Fix, Severity, Status
 from audit.rules import (
     benchmarks,
     code,
+    commanded,
     configuration,
     contradicted,
     data,
@@ -58,6 +59,7 @@ RULES: tuple[Rule, ...] = (
     *train.RULES,
     *privacy.RULES,
     *contradicted.RULES,
+    *commanded.RULES,
     # Level 2: what a lock holds.
     *locked.RULES,
 )

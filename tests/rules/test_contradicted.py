@@ -3,8 +3,10 @@
 import pytest
 
 from audit.documents.finding import Severity, Status
-from audit.rules.contradicted import RULES
+from audit.rules import commanded, contradicted
 from tests.rules.declaring import told, with_manifest
+
+RULES = (*contradicted.RULES, *commanded.RULES)
 
 TRAIN = """
 import argparse
