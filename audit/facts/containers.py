@@ -340,7 +340,9 @@ def _blank(match: re.Match[str]) -> str:
 def _service(found: _Found, service: yaml.Node, lines: list[str]) -> None:
     image = get(service, "image")
     if image is not None and text_of(image):
-        found.images.append(split_image(_expand(text_of(image), {}), line_of(image)))
+        # Beside `build` it names what is built here, which no registry has.
+        built = get(service, "build") is not None
+        found.images.append(split_image(_expand(text_of(image), {}), line_of(image), stage=built))
     environment = get(service, "environment")
     for name, _, value in items(environment)[:500]:
         found.env.append((name, text_of(value)[:1_000], line_of(value)))

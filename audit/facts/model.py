@@ -118,7 +118,8 @@ class ScriptFacts(msgspec.Struct, frozen=True, tag="script"):
 
 
 class BaseImage(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An image reference of FROM or `image:`; `digest` where it is pinned by one; `stage`: it names an earlier stage of the same file."""
+    """An image reference of FROM or `image:`; `digest` where it is pinned by one; `stage`: it names an earlier stage of the same file, or what a
+    compose file builds itself."""
 
     image: str
     tag: str

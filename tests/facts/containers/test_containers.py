@@ -109,6 +109,12 @@ def test_compose() -> None:
     ]
 
 
+def test_an_image_that_is_built_here_is_no_base() -> None:
+    body = extract_compose("services:\n  a:\n    build: .\n    image: own:dev\n  b:\n    image: x/y:1\n").body
+    assert isinstance(body, ContainerFacts)
+    assert [(image.image, image.stage) for image in body.images] == [("own", True), ("x/y", False)]
+
+
 @settings(deadline=None)
 @given(
     st.one_of(
