@@ -8,7 +8,7 @@ from audit.facts.python.model import Call
 from audit.state.names import concept, plain
 from audit.state.settings.expressions import Unknown, value_of
 from audit.state.settings.key import Found
-from audit.state.settings.vocabulary import family_of, words
+from audit.state.settings.vocabulary import Family, family_of, words
 
 _OPTIMIZER = re.compile(
     r"torch\.optim\.(?!lr_scheduler)\w+"
@@ -44,7 +44,10 @@ def call_settings(call: Call, scope: str) -> Iterator[Found]:
         yield from _chosen(call, last, scope, "training.scheduler", "scheduler", "")
     else:
         yield from _identities(call, last, scope)
-        yield from _keywords(call, last, scope, last)
+        yield from _keywords(call, last, scope)
+
+
+_GENERATORS = frozenset({"random", "numpy", "np", "torch", "env", "cuda"})
 
 
 def _seed(call: Call, last: str, scope: str) -> Iterator[Found]:
@@ -56,14 +59,7 @@ def _seed(call: Call, last: str, scope: str) -> Iterator[Found]:
     if last in ("seed", "RandomState", "default_rng", "random_seed") and not given and call.within != "expr":
         return
     where = "" if call.name.startswith("?") else ".".join(call.name.split(".")[-3:])
-    if last == "seed" and call.name.rpartition(".")[0].rpartition(".")[2] not in (
-        "random",
-        "numpy",
-        "np",
-        "torch",
-        "env",
-        "cuda",
-    ):
+    if last == "seed" and call.name.rpartition(".")[0].rpartition(".")[2] not in _GENERATORS:
         return
     if given:
         yield _found("training.seed", scope, f"{where}()", given, call)
@@ -92,30 +88,40 @@ def _same_word(name: str) -> str:
     return "lr" if name in ("learning_rate", "lr") else name
 
 
-def _keywords(call: Call, last: str, scope: str, shown: str) -> Iterator[Found]:
+def _keywords(call: Call, last: str, scope: str) -> Iterator[Found]:
     """Keywords of any other call that bear the name of a setting, and all of those calls that only hold settings."""
     family = family_of(last)
     for name, text in call.kwargs.items():
         if name == "**":
             continue
-        if (prompt := _prompt(name, text, call, scope, shown)) is not None:
+        if (prompt := _prompt(name, text, call, scope)) is not None:
             yield prompt
-            continue
-        kind = (family.own.get(name) if family else None) or concept(name)
-        if name == "revision" and _TOKENIZER.fullmatch(call.name.rpartition(".")[0].rpartition(".")[2]):
-            kind = "models.primary.tokenizer_revision"
-        if kind is None and family and family.concept:
-            kind = family.concept if family.concept.count(".") > 1 else f"{family.concept}.{plain(name)}"
-        if kind is None or kind == "recording":
-            continue
-        if name == "dtype" and family is None and not _LOADS_MODEL.search(call.name):
-            continue  # the type of one tensor
-        if family is None and (name in words().ambiguous or _says_little(kind, name, text)):
-            continue
-        yield _found(kind, scope, f"{shown}.{name}", text, call)
+        elif (kind := _kind(name, text, call, family)) is not None:
+            yield _found(kind, scope, f"{last}.{name}", text, call)
 
 
-def _prompt(name: str, text: str, call: Call, scope: str, shown: str) -> Found | None:
+def _kind(name: str, text: str, call: Call, family: Family | None) -> str | None:
+    """What a keyword is; None where it is no setting, or its name says too little."""
+    kind = (family.own.get(name) if family else None) or concept(name)
+    if name == "revision" and _TOKENIZER.fullmatch(call.name.rpartition(".")[0].rpartition(".")[2]):
+        kind = "models.primary.tokenizer_revision"
+    if kind is None and family and family.concept:
+        return family.concept if family.concept.count(".") > 1 else f"{family.concept}.{plain(name)}"
+    if kind is None or kind == "recording":
+        return None
+    if family is None and (
+        _is_of_a_tensor(name, call) or name in words().ambiguous or _says_little(name, text)
+    ):
+        return None
+    return kind
+
+
+def _is_of_a_tensor(name: str, call: Call) -> bool:
+    """Whether a type is that of one tensor, and not a model's."""
+    return name == "dtype" and not _LOADS_MODEL.search(call.name)
+
+
+def _prompt(name: str, text: str, call: Call, scope: str) -> Found | None:
     """A text that a call hands a model as what it is told: a sentence at least, no name of one."""
     kind = concept(name) or ""
     plainly = text.removeprefix("f")
@@ -132,7 +138,8 @@ def _prompt(name: str, text: str, call: Call, scope: str, shown: str) -> Found |
         return None
     if not isinstance(value, str) or " " not in value.strip():
         return None
-    return Found(kind, scope, f"{shown}.{name}", value, call.line, f"{call.name.rpartition('.')[2]}({name}=)")
+    last = call.name.rpartition(".")[2]
+    return Found(kind, scope, f"{last}.{name}", value, call.line, f"{last}({name}=)")
 
 
 _SHORTEST_PROMPT = 20
@@ -141,7 +148,7 @@ _LOADS_MODEL = re.compile(
 )
 
 
-def _says_little(kind: str, name: str, text: str) -> bool:
+def _says_little(name: str, text: str) -> bool:
     """Whether a keyword of a call that nobody knows says too little: an object that is handed on, a word with many meanings."""
     return text[:1] not in "'\"-0123456789.[(TFN" and not text.startswith("torch.") and name in words().vague
 
@@ -179,8 +186,6 @@ def _identities(call: Call, last: str, scope: str) -> Iterator[Found]:
             yield _found("evaluation.metrics", scope, "evaluate.load.path", first, call)
         case "clip_grad_norm_" | "clip_grad_norm" | "clip_grad_value_" if len(call.args) > 1:
             yield _found("training.gradient_clipping", scope, f"{last}.max_norm", call.args[1], call)
-        case "train_test_split" | "random_split" | "fetch_openml":
-            return
 
 
 def _found(kind: str, scope: str, key: str, text: str, call: Call) -> Found:
