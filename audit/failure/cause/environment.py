@@ -31,6 +31,13 @@ _ABSENT = re.compile(
 """Words of a failure for want of something that was to be brought here."""
 _FETCHING = frozenset({"network", "hub", "storage", "cloud"})
 _LOCAL = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\b0\.0\.0\.0\b|\[?::1\]?[:',) ]")
+_NOT_READY = re.compile(
+    r"\b(?:server|service|endpoint|port \d+|engine|api|health\w*)\b.{0,60}\b(?:not (?:ready|healthy|up|reachable|available|respond\w*)|"
+    r"did ?n[o']t (?:start|come up|become|get)|"
+    r"never (?:started|came|became|got)|failed to (?:start|come up)|gave up)",
+    re.IGNORECASE,
+)
+"""A client's word for a server that never answered."""
 _HOST = re.compile(r"https?://|\bhost=|\b[\w-]+(?:\.[\w-]+)+:\d{2,5}\b")
 _ANSWER = re.compile(
     r"\b(?:Error code: |HTTP (?:Error )?|status(?: code)?[ :=]+)[45]\d\d\b|\b[45]\d\d (?:Client|Server) Error\b|"
@@ -45,7 +52,9 @@ def root_before(scene: Scene, job: Job, found: Candidate) -> Candidate | None:
     """An unrecovered failure of the environment before a candidate that is a symptom of such failures, None where there is none."""
     if _asks_a_server(found.line.text) and (taken := _port_taken(scene, found)) is not None:
         return taken
-    if _REFUSED.search(found.line.text) and _is_local(scene, job, found):
+    if _NOT_READY.search(found.line.text) or (
+        _REFUSED.search(found.line.text) and _is_local(scene, job, found)
+    ):
         return _server(scene, job, found)
     named = found.kind.rpartition(".")[2] in _SYMPTOMS or found.signature in _SYMPTOM_SIGNATURES
     if not named and not _ABSENT.search(found.line.text[:600]):
@@ -135,6 +144,18 @@ def _stands_before(candidate: Candidate, found: Candidate) -> bool:
     return candidate.line.source != found.line.source or candidate.line.number < found.line.number
 
 
+_MODULE = re.compile(r"No module named '(?P<name>\w+)|cannot import name '\w+' from '(?P<from>\w+)")
+
+
+def _of_the_module(candidate: Candidate, found: Candidate) -> bool:
+    """Whether an installation that failed is of the module that is missed."""
+    missed = _MODULE.search(found.line.text)
+    if missed is None or candidate.hit is None or candidate.hit.signature.family != "packaging":
+        return False
+    name = (missed["name"] or missed["from"]).lower().replace("_", "-")
+    return name in candidate.line.text.lower().replace("_", "-")
+
+
 def _is_environment(candidate: Candidate, found: Candidate, *, fetching: bool) -> bool:
     """`fetching`: only what was to bring something from elsewhere."""
     hit = candidate.hit
@@ -142,6 +163,8 @@ def _is_environment(candidate: Candidate, found: Candidate, *, fetching: bool) -
         return False
     if hit.signature.role != "root" or candidate.strength < Strength.NAMED:
         return False
-    if candidate.signature in _SYMPTOM_SIGNATURES or candidate.signature == found.signature:
+    if candidate.signature == found.signature:
+        return False
+    if candidate.signature in _SYMPTOM_SIGNATURES and not _of_the_module(candidate, found):
         return False
     return _stands_before(candidate, found)

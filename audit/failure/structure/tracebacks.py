@@ -81,7 +81,7 @@ _LEVEL = re.compile(r"\b(?:ERROR|WARNING|WARN|EXCEPTION|CRITICAL)\b|^[EW]\d{4} "
 _IGNORED = re.compile(
     r"Exception ignored (?:in|on)\b|Error in atexit\.|Error in sys\.excepthook|Exception in thread .* \(most likely raised during interpreter shutdown\)"
 )
-_LOGGED_HEADER = re.compile(r"(?P<prefix>\S.{0,160}?[\]:|-] )Traceback \(most recent call last\):\s*$")
+_LOGGED_HEADER = re.compile(r"(?P<prefix>\S.{0,160}?[\]:|-] {1,8})Traceback \(most recent call last\):\s*$")
 """A logger that puts its own prefix before every line of a message."""
 _FAR = 60
 """Lines between two links of a chain, or from the last frame to the exception's own line: more is another text."""
