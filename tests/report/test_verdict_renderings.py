@@ -89,6 +89,15 @@ def test_html_is_inert_and_shows_the_plot() -> None:
     assert "http" not in text.replace("http-equiv", "")
 
 
+def test_html_says_which_curve_is_whose_and_how_it_is_drawn() -> None:
+    wide, even = Curve("base", (1.0, 2.0), (1.0, 5e9)), Curve("head", (1.0, 2.0), (1.0, 2.0))
+    text = renderer("html")(made("x"), (Plot("loss", "step", (wide, even)), Plot("acc", "step", (even,))))
+    assert text.count("logarithmic") == 1
+    assert '<span class="k0">■</span> base' in text
+    assert '<span class="k1">■</span> head' in text
+    assert text.count("■") == 2  # a single curve needs no key
+
+
 def test_markdown_notifies_nobody_and_starts_no_html() -> None:
     text = renderer("markdown")(made())
     assert "<script" not in text

@@ -7,7 +7,7 @@ from typing import Any
 from audit.failure.plots import Plot
 
 WIDTH, HEIGHT = 640, 200
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 12, 12, 28
+_LEFT, _RIGHT, _TOP, _BOTTOM = 80, 12, 12, 28
 _WIDE_RANGE = 1e3
 """Above this ratio of the largest to the smallest value a plot is drawn on a logarithmic axis."""
 
@@ -35,6 +35,7 @@ def drawn(plot: Plot) -> dict[str, Any] | None:
     return {
         "metric": plot.metric,
         "axis": plot.axis,
+        "logarithmic": logarithmic,
         "width": WIDTH,
         "height": HEIGHT,
         "left": _LEFT,
