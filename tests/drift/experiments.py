@@ -49,6 +49,24 @@ def main():
 if __name__ == "__main__":
     main()
 ''',
+    "configs/vit.py": """
+import ml_collections
+
+
+def get_config():
+    config = ml_collections.ConfigDict()
+    config.dropout = 0.0
+    config.optim = "adam"
+    return config
+""",
+    "serve.py": """
+import torch
+import typer
+
+
+def main(temperature: float = typer.Option(0.8, help="how free"), parser=None):
+    parser.set_defaults(top_k=40)
+""",
     "metrics.py": '''
 def accuracy(output, target):
     """Share of right answers."""

@@ -21,6 +21,10 @@ _CONFIG_CLASS = re.compile(
 _CONFIG_FILE = re.compile(
     r"(?i)(?:^|/)(?:conf|confs|config|configs|cfg|cfgs|experiments?|recipes|hparams)/|(?:^|/)[\w-]*(?:config|configs|hparams|hyperparameters|settings|defaults|params|options|args|arguments|constants)\.py$"
 )
+_CONFIG_FUNCTION = re.compile(
+    r"(?:get_|make_|create_|default_|base_)*(?:config|hparams|hyperparameters|configs)(?:_\w{1,40})?"
+)
+_DECLARED = re.compile(r"typer\.(?:Option|Argument)\(([^,()]{1,60})[,)]")
 _FLAGS = re.compile(r"-{1,2}[A-Za-z][\w.\-]*")
 _FEW = 2
 
@@ -126,11 +130,12 @@ class _Reader:
                     yield from self._parameter(known, index, scope, param)
 
     def _parameter(self, known: str, index: int, scope: Scope, param: Param) -> Options:
+        declared = _DECLARED.match(param.default)
         found = made(
             known,
             self.scope_name(index),
             param.name,
-            param.default,
+            declared[1] if declared else param.default,
             param.line,
             f"default of {scope.name}({param.name}=)",
         )
@@ -234,6 +239,8 @@ class _Reader:
             return bool(assign.annotation and dataclass and self._has_settings(assign.scope)) or bool(
                 _CONFIG_CLASS.search(scope.name)
             )
+        if holder and holder != "self":
+            return bool(_CONFIG_FILE.search(self.file) or _CONFIG_FUNCTION.fullmatch(scope.name))
         return scope.kind in ("module", "main") and not holder and self._holds_settings
 
     @cached_property
