@@ -80,7 +80,10 @@ class Http:
     @property
     def host(self) -> str:
         """The server's name, for messages."""
-        return urlsplit(self.base).hostname or self.base
+        try:
+            return urlsplit(self.base).hostname or self.base
+        except ValueError:
+            return self.base
 
     def get(
         self,
@@ -121,15 +124,28 @@ class Http:
             answer = self._once(address, limit, headers, method, deadline)
             if answer.status not in (301, 302, 303, 307, 308) or "location" not in answer.headers:
                 return answer
-            address = urljoin(address, answer.headers["location"])
+            address = self._joined(address, answer.headers["location"])
         raise NetworkError(f"{self.host} leads from one redirect to the next.", "Try again later.")
+
+    def _joined(self, address: str, location: str) -> str:
+        try:
+            joined = urljoin(address, location)
+            urlsplit(joined)
+        except ValueError:
+            raise NetworkError(
+                f"{self.host} leads to an address that is none.", "Check the endpoint."
+            ) from None
+        return joined
 
     def _once(
         self, address: str, limit: int, headers: Mapping[str, str], method: str, deadline: float
     ) -> Answer:
         import requests
 
-        own = urlsplit(address)[:2] == urlsplit(self.base)[:2]
+        try:
+            own = urlsplit(address)[:2] == urlsplit(self.base)[:2]
+        except ValueError:
+            raise NetworkError(f"{address[:200]} is no address.", "Check the endpoint.") from None
         if urlsplit(address).scheme != "https" and urlsplit(self.base).scheme == "https":
             raise NetworkError(
                 f"{self.host} leads to an address that is not encrypted.", "Check the endpoint."

@@ -17,6 +17,7 @@ import msgspec
 
 from audit.net.errors import NetworkError
 from audit.net.http import Answer, Http
+from audit.safety.sanitize import unicode_text
 
 ENDPOINT = "https://huggingface.co"
 MAX_FILE = 16 * 2**20
@@ -24,6 +25,8 @@ MAX_FILE = 16 * 2**20
 _MAX_INFO = 64 * 2**20
 _MAX_PAGES = 200
 """Pages of a listing, 1,000 files each."""
+_MAX_LISTED = 1_000_000
+"""Files of all pages, however many one of them holds."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(?:/[A-Za-z0-9][\w.-]{0,95})?")
 _NEXT = re.compile(r'<([^<>]{1,4000})>\s*;\s*rel="next"')
@@ -91,6 +94,8 @@ class Hub:
 
     def repo(self, kind: RepoType, name: str, revision: str) -> Repo:
         """What the repository is at a branch, tag or commit."""
+        if revision in (".", ".."):  # which an address would take for a step
+            raise UnavailableError(Reason.MISSING, f"{revision} is no name of a revision.")
         path = f"/api/{kind.value}/{_name(name)}/revision/{quote(revision, safe='')}"
         said = self._json(path, f"{name}@{revision}")
         commit, today = said.get("sha"), said.get("id")
@@ -121,14 +126,22 @@ class Hub:
         return tuple(sorted(_files(self._pages(path, f"the files of {name}"))))
 
     def _pages(self, path: str, what: str) -> Iterator[Any]:
+        count = 0
         for _ in range(_MAX_PAGES):
             answer = self._answer(path, what, _MAX_INFO)
             self._check(answer, what)
-            yield from self._parsed(answer, list, what)
+            listed = self._parsed(answer, list, what)
+            count += len(listed)
+            if count > _MAX_LISTED:
+                raise UnavailableError(Reason.NETWORK, f"{what} are more than {_MAX_LISTED:,}.")
+            yield from listed
             following = _NEXT.search(answer.headers.get("link", "")[:10_000])
             if following is None:
                 return
-            path = urljoin(answer.address, following[1])
+            try:
+                path = urljoin(answer.address, following[1])
+            except ValueError:
+                path = ""
             if not path.startswith(self._http.base + "/"):
                 raise UnavailableError(Reason.NETWORK, f"{self._http.host} continues {what} on another host.")
         raise UnavailableError(Reason.NETWORK, f"{what} go on beyond {_MAX_PAGES} pages.")
@@ -195,7 +208,7 @@ def _files(listed: Iterator[Any]) -> Iterator[HubFile]:
         content = large.get("oid") if isinstance(large, dict) else None
         digest = f"sha256:{content.removeprefix('sha256:')}" if isinstance(content, str) else f"git:{blob}"
         if isinstance(path, str) and isinstance(size, int):
-            yield HubFile(path, size, digest[:200])
+            yield HubFile(unicode_text(path[:4_000]), size, unicode_text(digest[:200]))
 
 
 def endpoint_of(environ: Mapping[str, str]) -> str:

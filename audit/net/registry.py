@@ -6,7 +6,7 @@ OCI Distribution Specification 1.1 (manifests, `Docker-Content-Digest`) and Dock
 import hashlib
 import re
 from collections.abc import Mapping
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -77,7 +77,7 @@ def _token(answer: Answer, image: Image, scheme: str) -> str:
     challenge = answer.headers.get("www-authenticate", "")
     said: Mapping[str, str] = dict(_CHALLENGE.findall(challenge[:4000]))
     realm = said.get("realm", "")
-    if not challenge.lower().startswith("bearer") or urlsplit(realm).scheme != scheme:
+    if not challenge.lower().startswith("bearer") or not realm.startswith(f"{scheme}://"):
         raise NotFoundError(f"{image.host} shows {image.name} only to those who log in.")
     query = {"service": said.get("service", ""), "scope": f"repository:{image.name}:pull"}
     with Http(f"{realm}?{urlencode(query)}") as server:
