@@ -192,6 +192,10 @@ NO_CHANGE = {
     "a renamed key": (TRAINED, edited(TRAINED, "configs/base.yaml", "  lr: 0.1", "  learning_rate: 0.1")),
     "a renamed option": (TRAINED, edited(TRAINED, "train.py", '"--frobnicate"', '"--frobnication"')),
     "tests": (TRAINED, edited(TRAINED, "tests/test_metrics.py", "lr=0.1", "lr=0.2")),
+    "how tests are run": (
+        TRAINED | {"check.sh": "python -m pytest --durations 5\npython -m ruff check --line-length 100\n"},
+        TRAINED | {"check.sh": "python -m pytest --durations 9\npython -m ruff check --line-length 120\n"},
+    ),
     "documents": (TRAINED, edited(TRAINED, "README.md", "90 epochs", "100 epochs")),
     "tools of development": (TRAINED, edited(TRAINED, "requirements-dev.txt", "8.3.2", "8.4.0")),
     "where results go": (TRAINED, edited(TRAINED, "train.py", 'default="out"', 'default="results"')),

@@ -54,7 +54,8 @@ def command_settings(command: Command) -> Iterator[Found]:
         or bool(command.launchers)
         or command.program in words().programs
     )
-    if not runs or command.program in _SHELL:
+    is_tool = command.module and command.target.partition(".")[0] in words().tools
+    if not runs or is_tool or command.program in _SHELL:
         return
     for name, value in command.env:
         known = concept(name)

@@ -31,6 +31,7 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     common: frozenset[str]
     frameworks: frozenset[str]
     counters: frozenset[str]
+    tools: frozenset[str]
 
 
 class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
