@@ -1,6 +1,7 @@
 """What the input `lock` asks for: a gate on the lock, or the lock that there should be."""
 
-import difflib
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -68,8 +69,45 @@ def _failing(report: Report) -> Iterator[Finding]:
 
 
 def _edits(before: str, after: str) -> Iterator[Edit]:
+    """The differing lines. Values stand in one order, so each line is matched with the one in the same place of the tree, in time that grows with the file."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    matcher = difflib.SequenceMatcher(a=old, b=new, autojunk=False)
-    for tag, start, end, first, last in matcher.get_opcodes():
-        if tag != "equal":
-            yield Edit(LOCK_PATH, start + 1, end, "".join(new[first:last]))
+    numbers: dict[tuple[int, str, int], int] = {}
+    where = {place: row for row, place in enumerate(_places(new, numbers))}
+    pairs = [(row, where[place]) for row, place in enumerate(_places(old, numbers)) if place in where]
+    start = first = 0
+    for row, other in (*_ascending(pairs), (len(old), len(new))):
+        if start < row or first < other:
+            yield Edit(LOCK_PATH, start + 1, row, "".join(new[first:other]))
+        start, first = row + 1, other + 1
+
+
+def _places(lines: Sequence[str], numbers: dict[tuple[int, str, int], int]) -> Iterator[int]:
+    """A number for each line, the same for the same line below the same lines; equal ones below one line are counted. `numbers` holds them all."""
+    above: list[tuple[int, int]] = []
+    seen: Counter[tuple[int, str]] = Counter()
+    for line in lines:
+        indent = len(line) - len(line.lstrip(" "))
+        while above and above[-1][0] >= indent:
+            above.pop()
+        key = (above[-1][1] if above else -1, line)
+        number = numbers.setdefault((*key, seen[key]), len(numbers))
+        seen[key] += 1
+        above.append((indent, number))
+        yield number
+
+
+def _ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest run of pairs whose second parts rise, as their first ones do."""
+    ends: list[int] = []
+    last: list[int] = []
+    back: list[int] = []
+    for index, (_, other) in enumerate(pairs):
+        at = bisect_left(ends, other)
+        back.append(last[at - 1] if at else -1)
+        ends[at : at + 1], last[at : at + 1] = [other], [index]
+    chosen: list[tuple[int, int]] = []
+    index = last[-1] if last else -1
+    while index >= 0:
+        chosen.append(pairs[index])
+        index = back[index]
+    return chosen[::-1]

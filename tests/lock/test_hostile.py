@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from audit.lock.document import read_lock
+from audit.documents.errors import DocumentError
+from audit.documents.lock import Lock, LockedManifest, LockSource, Resolved
+from audit.documents.state import Confidence
+from audit.lock.document import read_lock, write
 from audit.net.hub import Hub, RepoType, UnavailableError
 from tests.lock.conftest import MANIFEST, TOKEN
 
@@ -65,14 +68,12 @@ def test_a_check_shows_no_credential(
     assert OTHER not in shown.out + shown.err
 
 
-def test_more_values_than_a_lock_holds_are_refused_and_nothing_is_written(
-    lock: Command, repository: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    many = ",".join(f"a{number}: 1" for number in range(19_900))
-    models = ",".join(f"a{number}: {{id: org/x}}" for number in range(40))
-    (repository / "ml-audit.yaml").write_text(f"models: {{{models}}}\ncustom: {{{many}}}\n")
-    assert lock("--offline") == (2, "")
-    assert "a lock holds at most 20,000" in capfd.readouterr().err
+@pytest.mark.parametrize(("count", "size"), [(20_001, 1), (5, 2**20)])
+def test_a_lock_that_could_not_be_read_again_is_not_written(count: int, size: int) -> None:
+    value = Resolved("x" * size, LockSource.MANIFEST, Confidence.DECLARED, "2026-12-01T00:00:00Z")
+    values = {("custom", f"a{number}"): value for number in range(count)}
+    with pytest.raises(DocumentError, match="a lock holds at most 20,000"):
+        write(Lock(1, "test", LockedManifest("ml-audit.yaml", "0" * 64), values))
 
 
 def test_an_environment_of_the_repository_is_not_waited_for(lock: Command, repository: Path) -> None:
