@@ -259,6 +259,7 @@ def _first_of_ranks(runs: Sequence[History]) -> Sequence[History]:
     if not runs or not runs[0].from_log:
         return ()
     stepping = [run for run in runs if run.last_step() is not None] or runs
+    stepping = [run for run in stepping if run.main_loss() is not None] or stepping  # no download's bar
     lowest = min(_rank(run.label) for run in stepping)
     own = [run for run in stepping if _rank(run.label) == lowest]
     return [max(own, key=lambda run: max(max(series.lines) for series in run.series.values()))]

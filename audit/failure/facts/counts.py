@@ -11,6 +11,11 @@ from audit.telemetry.model import Outcome, Telemetry, TestResults
 
 _PART = re.compile(r"(\d{1,9}) (failed|passed|skipped|deselected|xfailed|xpassed|errors?|rerun)\b")
 _PYTEST = re.compile(r"[=\s]*(?:\d++ [a-z]++,? ?)++in \d[\d.]*s\b")
+_OTHER = re.compile(
+    r"^test result: \w+\. (?P<counts>\d+ passed; \d+ failed; \d+ ignored)|^Tests:\s+(?P<counts_2>(?:\d+ (?:failed|skipped|passed|todo),? ?){1,4})\d+ total"
+)
+_OTHER_PART = re.compile(r"(\d{1,9}) (passed|failed|ignored|skipped)")
+"""The summaries of cargo test and of Jest."""
 _COLLECTED = re.compile(r"\bcollected (\d{1,9}) items?\b")
 _RAN = re.compile(r"Ran (\d{1,9}) tests? in [\d.]+s")
 _UNITTEST = re.compile(r"FAILED \((?:[a-z ]++=\d++,?)++\)|OK(?: \((?:[a-z ]++=\d++,?)++\))?$")
@@ -56,7 +61,9 @@ def printed(reading: Reading) -> Iterator[Fact]:
     """The counts that runs of tests printed: of the first that failed, or else the last, and of all together."""
     found = list(_summaries(reading))
     if not found:
+        yield from _without_summary(reading.lines)
         return
+    yield from _warnings(found)
     telling = next((s for s in found if s.counts.get("failed") or s.counts.get("errors")), found[-1])
     yield from _counts(telling, "")
     if len(found) > 1:
@@ -77,6 +84,43 @@ def printed(reading: Reading) -> Iterator[Fact]:
                         [FactInput(key, other.counts[key], other.place)],
                     )
     yield from _not_run(reading.lines, telling)
+
+
+_PROGRESS = re.compile(r"^\S+::\S.* (?P<word>PASSED|FAILED|SKIPPED|ERROR)\b")
+
+
+def _without_summary(lines: Sequence[Line]) -> Iterator[Fact]:
+    """Of a run of tests that came to no summary: what was collected, and what had passed until then."""
+    collected = next(
+        (line for line in reversed(lines) if "collected" in line.text and _COLLECTED.search(line.text)), None
+    )
+    found = _COLLECTED.search(collected.text) if collected is not None else None
+    if collected is not None and found is not None:
+        count = integer(found[1])
+        yield fact(
+            "collected",
+            count,
+            '"collected N items"',
+            [FactInput("collected", count, f"{collected.source}:{collected.number}")],
+        )
+    words = [match["word"] for line in lines if "::" in line.text and (match := _PROGRESS.match(line.text))]
+    for word in ("PASSED", "FAILED", "SKIPPED"):
+        if word in words:
+            yield fact(f"{word.lower()}_lines", words.count(word), f"lines of tests that end in {word}")
+
+
+def _warnings(found: Sequence[_Summary]) -> Iterator[Fact]:
+    """The warnings that pytest's summaries count."""
+    for summary in found[:3]:
+        told = re.search(r"\b(\d{1,7}) warnings?\b", summary.line.text)
+        if told is not None:
+            yield fact(
+                "warnings",
+                integer(told[1]),
+                '"N warnings" of the summary',
+                [FactInput("warnings", integer(told[1]), summary.place)],
+            )
+            return
 
 
 def _counts(summary: _Summary, suffix: str) -> Iterator[Fact]:
@@ -100,6 +144,9 @@ def _summaries(reading: Reading) -> Iterator[_Summary]:
             counts = {(key if key != "error" else "errors"): integer(n) for n, key in _PART.findall(text)}
             if counts:
                 yield _Summary(line, counts)
+        elif (other := _OTHER.search(text)) is not None:
+            told = _OTHER_PART.findall(other["counts"] or other["counts_2"])
+            yield _Summary(line, {("skipped" if key == "ignored" else key): integer(n) for n, key in told})
         elif _RAN.match(text):
             ran = line
         elif ran is not None and line.source == ran.source and _UNITTEST.match(text):

@@ -27,6 +27,9 @@ def facts(lines: Sequence[Line], cause: Line | None, told: Sequence[Fact] = ()) 
     yield from _limits(short)
     yield from _repeated(short)
     yield from _world(short)
+    yield from _errors_of_ranks(short)
+    yield from _devices(short)
+    yield from _flags(short, cause)
     yield from _neighbours(short, cause)
 
 
@@ -126,6 +129,84 @@ def _ranks(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
         yield fact("lines_with_cause", len(alike), "lines with the cause's message", inputs)
 
 
+_ERROR = re.compile(r"^[\w.]{0,80}(?:Error|Exception)\b")
+
+
+def _errors_of_ranks(lines: Sequence[Line]) -> Iterator[Fact]:
+    """The error that most ranks print, and how many do."""
+    ranks: dict[str, dict[int, Line]] = {}
+    for line in lines:
+        if line.stream.rank is not None and _ERROR.match(line.text) and len(ranks) < 500:
+            ranks.setdefault(_DIGITS.sub("#", line.text.strip()), {}).setdefault(line.stream.rank, line)
+    most = max(ranks.values(), key=len, default={})
+    if len(most) > 1:
+        inputs = [
+            FactInput(f"rank {rank}", "error", _place(line)) for rank, line in sorted(most.items())[:20]
+        ]
+        yield fact("ranks_with_same_error", len(most), "ranks that print the error that most print", inputs)
+
+
+_PROCESS = re.compile(
+    r"^\s*(?P<pid>\d{2,8}),?\s+(?P<mib>\d{1,7}) ?MiB\b"
+    r"|^\|\s+\d+\s+N/A\s+N/A\s+(?P<pid2>\d{2,8})\s+\S+\s+\S{1,80}\s+(?P<mib2>\d{1,7})MiB"
+)
+_DEVICE = re.compile(r"^GPU \d{1,3}: .{1,120}\(UUID")
+
+
+def _devices(lines: Sequence[Line]) -> Iterator[Fact]:
+    """What nvidia-smi lists: devices, and the process that holds most."""
+    listed = [line for line in lines if _DEVICE.match(line.text.strip())]
+    if listed:
+        inputs = [FactInput("device", None, _place(line)) for line in listed[:20]]
+        yield fact(
+            "devices_listed",
+            len({line.text.strip() for line in listed}),
+            "devices that nvidia-smi lists",
+            inputs,
+        )
+    held = [(found, line) for line in lines if "MiB" in line.text and (found := _PROCESS.match(line.text))]
+    if held:
+        found, line = max(held, key=lambda item: integer(item[0]["mib"] or item[0]["mib2"]))
+        size = integer(found["mib"] or found["mib2"])
+        inputs = [FactInput(f"process {found['pid'] or found['pid2']}", size, _place(line))]
+        yield fact(
+            "largest_gpu_process_mib",
+            size,
+            "most that one process holds, as nvidia-smi lists it",
+            inputs,
+            unit="MiB",
+        )
+
+
+_FLAG = re.compile(
+    r"(?<!\S)--(?P<name>[a-z][\w-]{1,40})(?:=| )(?:[a-z]+:)?(?P<value>\d{1,12}(?:\.\d{1,6})?)(?P<unit>%|s|m|h)?(?=\s|$|[\"'])"
+)
+_MOST_FLAGS = 6
+
+
+def _flags(lines: Sequence[Line], cause: Line | None) -> Iterator[Fact]:
+    """The numbers that the last command before the cause was given."""
+    commands = [
+        line
+        for line in lines
+        if Kind.COMMAND in line.kinds
+        and " --" in line.text
+        and (cause is None or (line.source == cause.source and line.number < cause.number))
+    ]
+    for line in commands[-1:]:
+        for _, found in zip(range(_MOST_FLAGS), _FLAG.finditer(line.text), strict=False):
+            value = float(found["value"]) / (100 if found["unit"] == "%" else 1)
+            told = int(value) if value.is_integer() and found["unit"] != "%" else value
+            inputs = [FactInput(found["name"], found["value"] + (found["unit"] or ""), _place(line))]
+            yield fact(
+                found["name"].replace("-", "_"),
+                told,
+                "as the command was given it",
+                inputs,
+                unit=(found["unit"] or "").replace("%", ""),
+            )
+
+
 _SIZE = re.compile(
     r"(?<![\w.:/-])(?P<n>\d{1,3}(?:,\d{3})+|\d{1,12}) (?P<what>(?:[a-z]+ )?(?:rows|samples|examples|records|images|sequences|documents"
     r"|files|shards|questions|prompts|entries|columns|features|classes))\b"
@@ -214,7 +295,7 @@ def _repeated(lines: Sequence[Line]) -> Iterator[Fact]:
     for line in lines:
         if line.kinds & _UNHEARD or Kind.METRIC in line.kinds or not _TELLING.search(line.text[:200]):
             continue
-        words = re.findall(r"[A-Za-z]{2,}", line.text[:120])[:3]
+        words = re.findall(r"[A-Za-z]{2,}", line.text[:120])[:2]
         key = " ".join(words).lower()
         if key in kinds or len(kinds) < 2_000:
             kinds.setdefault(key, []).append(line)

@@ -13,7 +13,7 @@ from audit.telemetry.stdout import parse
 
 _UNITS = r"[KMGTP]i?B\b|[KMGTP]i\b|[KMGT]\b(?! ?[a-z]?=)|bytes\b|B\b|%|milliseconds?\b|ms\b|µs\b|us\b|seconds?\b|secs?\b|s\b|minutes?\b|min\b|hours?\b|h\b"
 _NUMBER = re.compile(
-    rf"(?<![\w.:-])(?<!\w/)(?<!\./)(?P<number>[-+]?(?:\d{{1,3}}(?:,\d{{3}}){{1,5}}|\d{{1,19}})(?:\.\d{{1,12}})?(?:e[-+]?\d{{1,3}})?)"
+    rf"(?<![\w.:-])(?<![A-Za-z_]/)(?<!\./)(?P<number>[-+]?(?:\d{{1,3}}(?:,\d{{3}}){{1,5}}|\d{{1,19}})(?:\.\d{{1,12}})?(?:e[-+]?\d{{1,3}})?)"
     rf"(?:(?P<unit> ?(?:{_UNITS}))|(?![\w:-]|\.\d|/[^\d\s]))(?!\w)"
 )
 _WORD = re.compile(r"([A-Za-z_][\w.]{0,40})\W{0,6}\Z")
