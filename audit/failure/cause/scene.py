@@ -102,9 +102,15 @@ class StepView:
 
     def succeeded_after(self, line: Line) -> bool:
         """Whether the stream of a line reports work done after it, which a note at a level of information is not."""
-        return any(
-            other.number > line.number and worked(other) for other in self.streams.get(stream_of(line), ())
-        )
+        return self._last_work.get(stream_of(line), 0) > line.number
+
+    @cached_property
+    def _last_work(self) -> dict[StreamKey, int]:
+        """The number of the last line that reports work done, by stream."""
+        return {
+            key: next((line.number for line in reversed(lines) if worked(line)), 0)
+            for key, lines in self.streams.items()
+        }
 
 
 class HitIndex:

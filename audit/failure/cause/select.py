@@ -106,7 +106,6 @@ def _step(
     if not any(candidate.strength > Strength.CASCADE for candidate in tested):
         found += [refine(candidate, scene) for candidate in gates.find(view)]
     found += trained
-    found = [raised.decide(scene, job, growth.decide(view, candidate)) for candidate in found]
     live, rest = _settle(scene, job, [view.step], tested, found, records)
     if (
         not live
@@ -137,9 +136,6 @@ def _together(
             if gate.comparison is not None and gate.comparison.strength >= 3 and _exit(view)
         ]
     found += trained
-    found = [
-        raised.decide(scene, job, growth.decide(scene.view(candidate.step), candidate)) for candidate in found
-    ]
     live, rest = _settle(scene, job, steps, tested, found, records)
     if not _fails(scene, steps):
         live = [
@@ -162,12 +158,10 @@ def _settle(
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Orders candidates: records of the machine, tests, terminal exceptions and tools' own words, checks, training."""
     tested = [
-        configured.decide(scene, pins.decide(scene, shapes.decide(candidate)))
-        for candidate in distributed.demote(tested)
+        configured.decide(scene, pins.decide(scene, candidate)) for candidate in distributed.demote(tested)
     ]
     found = [
-        configured.decide(scene, pins.decide(scene, shapes.decide(candidate)))
-        for candidate in distributed.demote(found)
+        configured.decide(scene, pins.decide(scene, candidate)) for candidate in distributed.demote(found)
     ]
     ends = [end for step in steps for end in scene.view(step).ends]
     roots = [candidate for candidate in found if candidate.strength >= Strength.GENERIC]
@@ -213,8 +207,15 @@ def _settle(
         )
     if not live and (stall := distributed.stalled(scene, steps)) is not None and stall.category is not None:
         live = [stall]
+    live = [_explained(scene, job, candidate) for candidate in live[:1]] + live[1:]
     primary = live[:1]
     return live, [candidate for candidate in rest if candidate not in primary]
+
+
+def _explained(scene: Scene, job: Job, cause: Candidate) -> Candidate:
+    """The cause by what the run tells of it elsewhere: how its memory grew, what was raised, which shapes differ."""
+    grown = growth.decide(scene.view(cause.step), cause)
+    return shapes.decide(raised.decide(scene, job, grown))
 
 
 def _root_before(scene: Scene, job: Job, found: Candidate) -> Candidate | None:
@@ -232,12 +233,13 @@ def _by_outcome(scene: Scene, roots: Sequence[Candidate], steps: Sequence[Step])
     terminal = [candidate for candidate in roots if candidate.outcome is Outcome.TERMINAL]
     if terminal:
         return terminal
+    signalled = _by_signal(scene, steps)
     uncaught = [
         candidate
         for candidate in roots
         if candidate.outcome is Outcome.PROGRESSED
         and candidate.origin in (Origin.EXCEPTION, Origin.SIGNATURE)
-        and not (_by_signal(scene, steps) and scene.view(candidate.step).succeeded_after(candidate.line))
+        and not (signalled and scene.view(candidate.step).succeeded_after(candidate.line))
     ]
     warned = [candidate for candidate in roots if candidate.outcome is Outcome.UNRESOLVED]
     return warned or uncaught
