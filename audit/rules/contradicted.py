@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from audit.documents.finding import Severity
+from audit.documents.finding import Severity, Status
 from audit.documents.place import Place
 from audit.documents.state import Leaf, Value
 from audit.rules.declared import Check, View, declaring, or_else
@@ -13,6 +13,8 @@ from audit.state.observed.equal import agree
 from audit.state.values import number
 
 _LONGEST = 80
+_MANY = 12
+"""Experiments of a repository above which it is no longer certain that all are seen."""
 _LIBRARY = "library default of "
 _FIX = "Correct the manifest where the code is right, and the code or its command where the manifest is."
 
@@ -66,8 +68,8 @@ def _may_agree(path: str, declared: Value, seen: Leaf, found: Meant) -> bool:
     if path == "training.batch_size" and found.experiment is not None:
         return _is_total(declared, seen.value, found.experiment.state.leaves)
     if not found.exact:
-        # A run may be started otherwise: only what no place at all has is contradicted.
-        if seen.detail.startswith(_LIBRARY):
+        # A run may be started otherwise: only what no place at all has is contradicted, where all places are seen.
+        if seen.detail.startswith(_LIBRARY) or len(found.others) > _MANY:
             return True
         return any(agree(path, declared, each.value) for each in _everywhere(path, found))
     return False
@@ -161,7 +163,40 @@ def models(view: View) -> Iterable[Outcome]:
 
 
 def forms(view: View) -> Iterable[Outcome]:
-    return _agreeing(view, "form of models", FORMS, JUDGE)
+    outcomes = list(_agreeing(view, "form of models", FORMS, JUDGE))
+    extra = list(_never_quantized(view))
+    yield from ([each for each in outcomes if each.status is Status.FAIL] + extra) or outcomes
+
+
+def _never_quantized(view: View) -> Iterator[Outcome]:
+    """Weights are declared to be quantized while they are loaded, and nothing in the repository does that."""
+    declared = view.leaf("models.primary.quantization")
+    found = meant(view.context)
+    if (
+        declared is None
+        or found.experiment is None
+        or not found.exact
+        or view.context.signals.quantization.value
+    ):
+        return
+    if (
+        _LOADED_AS.search(str(declared.value))
+        and "models.primary.quantization" not in found.experiment.state.leaves
+    ):
+        mine = view.place(
+            "models.primary.quantization", f"models.primary.quantization: {_short(declared.value)}"
+        )
+        yield failed(
+            f"{mine.path}:{mine.line} declares models.primary.quantization {_short(declared.value)}, and nothing in the code quantizes weights.",
+            mine,
+            Place(found.experiment.entry or found.experiment.place.path, None, "loads no quantized weights"),
+            fix="Declare `quantization: none`, or load the weights as declared.",
+            key="models.primary.quantization",
+        )
+
+
+_LOADED_AS = re.compile(r"(?i)bitsandbytes|bnb|nf4|fp4|load_in|(?:^|\W)[48].?bit")
+"""Quantizations that the code asks for when it loads; others are in the weights themselves."""
 
 
 def datasets(view: View) -> Iterable[Outcome]:
@@ -197,18 +232,34 @@ def judge(view: View) -> Iterable[Outcome]:
 
 
 def metrics(view: View) -> Iterable[Outcome]:
-    """Metrics go by many names: only where no declared one has a word in common with any that the code computes."""
-    declared = view.leaf("evaluation.metrics")
-    experiment = meant(view.context).experiment
-    seen = experiment.state.leaves.get("evaluation.metrics") if experiment else None
-    if declared is None or seen is None:
+    """Metrics and what computes them go by many names: only where nothing declared has a word in common with what the code has."""
+    found = meant(view.context)
+    leaves = found.experiment.state.leaves if found.experiment else {}
+    looked = False
+    wrong = []
+    for path in ("evaluation.metrics", "evaluation.implementation"):
+        declared, seen = view.leaf(path), leaves.get(path)
+        if declared is None or seen is None:
+            continue
+        looked = True
+        named = _same_words if path.endswith("metrics") else _same_name
+        if not named(declared.value, seen.value):
+            wrong.append(_contradiction(view, path, declared, seen, found.exact))
+    if not looked:
         yield not_applicable("No metric is declared, or the code shows none by a library's name.")
-        return
-    mine, theirs = _words(declared.value), _words(seen.value)
-    if mine & theirs or any(a in b or b in a for a in mine for b in theirs):
-        yield passed("The declared metrics are among those that the code computes.")
     else:
-        yield _contradiction(view, "evaluation.metrics", declared, seen, meant(view.context).exact)
+        yield from or_else(wrong, passed("The declared metrics are among those that the code computes."))
+
+
+def _same_words(declared: Value, seen: Value) -> bool:
+    mine, theirs = _words(declared), _words(seen)
+    return bool(mine & theirs) or any(a in b or b in a for a in mine for b in theirs)
+
+
+def _same_name(declared: Value, seen: Value) -> bool:
+    """Whether one holds the other's name, however that is written: `lm-eval==0.4.2` is lm_eval."""
+    mine, theirs = (re.sub(r"[^a-z0-9]+", "", str(value).lower()) for value in (declared, seen))
+    return mine in theirs or theirs in mine
 
 
 def _words(value: Value) -> frozenset[str]:

@@ -288,3 +288,24 @@ def test_a_script_stands_for_what_it_starts() -> None:
 
 def test_without_a_manifest_or_an_experiment() -> None:
     assert failing("training: {learning_rate: 1}\n", {"notes.py": "print(1)\n"}) == []
+
+
+def test_quantization_that_nothing_does() -> None:
+    files = {
+        **FILES,
+        "train.py": TRAIN.replace(", load_in_4bit=True", "").replace("BitsAndBytesConfig, ", ""),
+    }
+    manifest = "experiment: {command: python train.py}\nmodels: {primary: {quantization: %s}}\n"
+    assert failing(manifest % "bitsandbytes_4bit", files) == [
+        ("declared.model_form", "models.primary.quantization", Severity.WARNING)
+    ]
+    assert failing(manifest % "none", files) == []
+    assert failing(manifest % "awq", files) == []
+
+
+def test_what_computes_the_metrics() -> None:
+    manifest = "experiment: {command: 'lm_eval --model hf --model_args pretrained=acme/tiny --tasks mmlu'}\nevaluation: {implementation: %s}\n"
+    assert failing(manifest % "lm-eval==0.4.2", FILES) == []
+    assert [key for _, key, _ in failing(manifest % "lighteval", FILES)] == ["evaluation.implementation"]
+    model = "experiment: {command: 'lm_eval --model hf --model_args pretrained=acme/tiny --tasks mmlu'}\nmodels: {primary: {id: acme/other}}\n"
+    assert [key for _, key, _ in failing(model, FILES)] == ["models.primary.id"]

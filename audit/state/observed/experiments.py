@@ -246,7 +246,7 @@ def _observed(scene: Scene, launch: Launch, detected: Detected) -> Experiment | 
         *by_calls(scene, resolver),
         *by_names(scene, resolver),
         *identities(scene, resolver, directory(scene, launch), {*launch.files, *scene.base_files}),
-        *of_kind(scene),
+        *of_kind(scene, launch),
         *prompts(scene, resolver, directory(scene, launch)),
         *of_command(scene, launch),
     ]

@@ -15,6 +15,7 @@ from audit.state.observed.options import Said
 from audit.state.observed.resolving import Resolver
 from audit.state.observed.scene import Scene
 from audit.state.observed.texts import NoLiteral, literal
+from audit.state.observed.tools import ToolScene
 from audit.state.observed.vocabulary import role_of_name
 
 _FRAMEWORKS = {
@@ -82,8 +83,11 @@ def directory(scene: Scene, launch: Launch) -> str:
     return scene.entry.path.removesuffix("/" + target)
 
 
-def of_kind(scene: Scene) -> Iterator[Group]:
-    """Framework and backend."""
+def of_kind(scene: Scene, launch: Launch) -> Iterator[Group]:
+    """Framework, backend, and the harness that evaluates."""
+    if isinstance(scene, ToolScene):
+        yield from _of_tool(scene, launch)
+        return
     kinds = [kind for kind in _FRAMEWORKS if kind in scene.loop_kinds]
     if len(kinds) == 1:
         heads = scene.heads
@@ -95,6 +99,16 @@ def of_kind(scene: Scene) -> Iterator[Group]:
             yield _group(
                 "inference.backend", backend, Place(file, call.line), f"{call.name.rpartition('.')[2]}()"
             )
+
+
+def _of_tool(scene: ToolScene, launch: Launch) -> Iterator[Group]:
+    name = scene.tool.programs[0].partition(".")[0]
+    setting = {
+        "evaluation": "evaluation.implementation",
+        "training": "training.framework",
+        "inference": "inference.backend",
+    }[scene.tool.kind]
+    yield _group(setting, name, launch.place, "the command")
 
 
 def _group(setting: str, value: "str | int | tuple[str, ...]", place: Place, detail: str) -> Group:
