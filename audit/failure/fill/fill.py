@@ -309,11 +309,17 @@ def _number(value: float, shape: Shape, path: str) -> Any:
 _FORMATS: Final = ("date-time", "date", "time", "uri", "url", "email", "uuid", "ipv4", "ipv6", "hostname")
 
 
+_CAN_BE_CUT: Final = 10
+"""Characters in which the beginning of a sentence still says something; half a name or a category says something else."""
+
+
 def _text(text: str, shape: Shape, path: str) -> str:
     if shape.format in _FORMATS:
         raise _Refused(path, f"a text of the format {shape.format} is asked for")
     if shape.longest is not None and len(text) > shape.longest:
-        text = text[: max(shape.longest - 1, 0)] + "…" if shape.longest else ""
+        if shape.longest < _CAN_BE_CUT or " " not in text:
+            raise _Refused(path, f"{len(text)} characters do not fit into {shape.longest}")
+        text = text[: shape.longest - 1] + "…"
     if len(text) < shape.shortest:
         raise _Refused(path, f"{shape.shortest} characters or more are asked for")
     if shape.pattern and not _fits(shape.pattern, text):

@@ -98,7 +98,7 @@ class _Reader:
             raise SchemaError("a part of the schema is no object")
         schema, seen = self._resolved(schema, seen)
         kinds = schema.get("type", ())
-        kinds = (kinds,) if isinstance(kinds, str) else tuple(k for k in kinds if k in _TYPES)
+        kinds = (kinds,) if isinstance(kinds, str) else tuple(k for k in _listed(kinds) if k in _TYPES)
         options = [o for key in ("anyOf", "oneOf") for o in _listed(schema.get(key))]
         values = tuple(_listed(schema.get("enum"))) or ((schema["const"],) if "const" in schema else ())
         properties = schema.get("properties")
@@ -138,12 +138,7 @@ class _Reader:
         for part in parts:
             inner, seen = self._resolved(part, seen)
             for key, value in inner.items():
-                if key == "properties" and isinstance(merged.get(key), dict) and isinstance(value, dict):
-                    merged[key] = value | merged[key]
-                elif key == "required" and isinstance(merged.get(key), list):
-                    merged[key] = [*merged[key], *_listed(value)]
-                else:
-                    merged.setdefault(key, value)
+                merged[key] = _both(key, merged[key], value) if key in merged else value
         return merged, seen
 
     def _target(self, reference: str, seen: tuple[str, ...]) -> dict[str, Any]:
@@ -156,6 +151,38 @@ class _Reader:
         if not isinstance(here, dict):
             raise SchemaError(f"the reference {reference[:100]} leads nowhere")
         return here
+
+
+_LEAST: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
+_MOST: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
+
+
+def _both(key: str, one: Any, other: Any) -> Any:
+    """What a keyword asks for where two parts of a schema use it at once. Raises SchemaError where nothing can fit both."""
+    if one == other or key in ("title", "description", "examples", "default"):
+        return one
+    numbers = all(isinstance(value, int | float) for value in (one, other))
+    if key == "properties" and isinstance(one, dict) and isinstance(other, dict):
+        shared = {name: {"allOf": [one[name], other[name]]} for name in one if name in other}
+        return {**other, **one, **shared}
+    if key == "required":
+        return [*_listed(one), *_listed(other)]
+    if key in _LEAST and numbers:
+        return max(one, other)
+    if key in _MOST and numbers:
+        return min(one, other)
+    if key == "additionalProperties" and (one is False or other is False):
+        return False
+    if key in ("type", "enum"):
+        left, right = ([value] if isinstance(value, str) else _listed(value) for value in (one, other))
+        fits = [value for value in left if value in right or (value == "integer" and "number" in right)]
+        fits += [value for value in right if value == "integer" and "number" in left and value not in fits]
+        if not fits:
+            raise SchemaError(f"nothing can be of the {key}s {str(one)[:60]} and {str(other)[:60]} at once")
+        return fits
+    if key in ("const", "pattern", "format"):
+        raise SchemaError(f"two parts of one schema ask for a {key} each")
+    return one
 
 
 def _listed(value: Any) -> list[Any]:

@@ -329,6 +329,32 @@ def test_a_file_that_asks_for_no_document_is_told(text: str) -> None:
         fill(verdict(), text)
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"type": "string"}, {"type": "integer"}],
+        [{"enum": ["correctness"]}, {"enum": ["infra_runtime"]}],
+        [{"const": "correctness"}, {"const": "infra_runtime"}],
+        [{"pattern": "^a"}, {"pattern": "b$"}],
+        [{"type": "string", "maxLength": 400}, {"type": "string", "maxLength": 2}],
+    ],
+)
+def test_parts_that_contradict_each_other_are_refused(parts: list[dict[str, Any]]) -> None:
+    for inner in ({"allOf": parts}, {**parts[0], "allOf": parts[1:]}):
+        schema = {"type": "object", "properties": {"category": inner}, "required": ["category"]}
+        with pytest.raises((SchemaError, CannotFillError)):
+            fill(verdict(), json.dumps(schema))
+
+
+def test_what_two_parts_say_of_one_property_counts_both() -> None:
+    parts = [
+        {"properties": {"category": {"type": ["string", "null"]}}},
+        {"properties": {"category": {"type": "string", "maxLength": 40}}, "required": ["category"]},
+    ]
+    filled = json.loads(fill(verdict(), json.dumps({"type": "object", "allOf": parts})))
+    assert filled == {"category": verdict().category.value}
+
+
 def test_a_schema_that_multiplies_itself_is_bounded() -> None:
     level: dict[str, Any] = {"type": "object", "properties": {}}
     defs = {
