@@ -125,7 +125,7 @@ def judge(
         and hit.signature.category != "by_context"
     ):
         return Judged(hit.signature.name, category_of(hit.signature.category), Strength.NAMED, hit, sure=True)
-    checked = _checked(message, extra, context) if name in _CHECKING else None
+    checked = _checked(message, extra, context, source) if name in _CHECKING else None
     stated = name in ("", "SystemExit") and checked is not None and checked.strength >= 2
     if name in CASCADE_TYPES or (hit is not None and hit.signature.role == "cascade" and not stated):
         signature = hit.signature.name if hit is not None else _snake(name)
@@ -144,13 +144,25 @@ def judge(
 _INTROSPECTED = re.compile(r"assert (?:[-+]?\d|\.\d)\S{0,40} (?:[<>=!]=?) .{1,80}$")
 
 
-def _checked(message: str, extra: str, context: str) -> Comparison | None:
-    """The check that a message states; where its own words hold no relation, the one that pytest prints below them (`assert 0.84 >= 0.95`)."""
+_SAYS_NOTHING = re.compile(r"(?:False is not true|True is not false|None is not true|assert False)?$")
+_ASSERTED = re.compile(r"assert(?:True|False)?[ (]+(?P<left>[^<>=]{2,120}?) ?(?P<op>[<>]=?) ?[^<>=]{1,80}$")
+_OF_A_FORM = re.compile(r"shape|\blen\(|numel|dtype|\bndim\b|size\(|count")
+
+
+def _checked(message: str, extra: str, context: str, source: str) -> Comparison | None:
+    """The check that a message states; where its own words hold no relation, the one that pytest prints below them (`assert 0.84 >= 0.95`),
+    and where there are no words at all, the statement's own (`assertTrue(accuracy > 0.9)`).
+    """
     found = comparison(message, context)
     if found is not None and found.actual is not None and found.limit is not None:
         return found
     subject = subject_of(message, context)
     shown = next((row for row in extra.split("\n") if _INTROSPECTED.match(row.strip())), "")
+    if found is None and not shown and _SAYS_NOTHING.match(message.strip()):
+        asserted = _ASSERTED.search(source)
+        of = subject_of(asserted["left"]) if asserted and not _OF_A_FORM.search(source) else Subject.UNKNOWN
+        if asserted is not None and of in (Subject.QUALITY, Subject.PERFORMANCE, Subject.MEMORY):
+            return Comparison(of, 2, operator=asserted["op"], word=asserted["op"])
     told = comparison(shown.strip()) if shown and subject is not Subject.UNKNOWN else None
     return found if told is None else msgspec.structs.replace(told, subject=subject)
 
@@ -180,7 +192,9 @@ def _check(
                 found,
                 why="The value is better than the bound against surprises allows: the reference is out of date, or the bound too near.",
             )
-        case Subject.POLICY if re.search(r"\bcoverage\b", f"{text} {context}", re.IGNORECASE):
+        case Subject.POLICY if re.search(
+            r"\bcoverage\b|docstr|interrogate", f"{text} {context}", re.IGNORECASE
+        ):
             return Judged("coverage_threshold", Category.METRIC_POLICY, Strength.NAMED, hit, found)
         case Subject.PERFORMANCE | Subject.MEMORY | Subject.POLICY:
             return Judged(signature, Category.METRIC_POLICY, Strength.NAMED, hit, found)

@@ -43,7 +43,8 @@ def find(view: StepView) -> list[Candidate]:
     context = view.step.command or view.step.name
     found: list[Candidate] = []
     for line in _tail(view):
-        if line.kinds & {Kind.ECHO, Kind.SOURCE} or line.text.startswith(("##[", "[command]", "+ ", "$ ")):
+        text = line.text.removeprefix("##[error]")  # a script's own annotation
+        if line.kinds & {Kind.ECHO, Kind.SOURCE} or text.startswith(("##[", "[command]", "+ ", "$ ")):
             continue
         if EVENT.match(line.text[:160]) or NO_CHECK.search(line.text[:600]):
             continue  # `(x12 over 15m)` counts, and compares nothing
@@ -51,17 +52,17 @@ def find(view: StepView) -> list[Candidate]:
             low <= line.number <= high and source == line.source for low, high, source in (*inside, *spans)
         ):
             continue
-        if _RAN_NOTHING.search(line.text[:600]):
+        if _RAN_NOTHING.search(text[:600]):
             found.append(_nothing(view, line))
             continue
-        checked = comparison(line.text, context)
+        checked = comparison(text, context)
         if checked is None or checked.strength < 2:
             continue
         if metric_line(line.text) and checked.strength < 3 and _repeated(view, line):
             continue
         judged = judge(
             "",
-            line.text,
+            text,
             [hit for hit in view.hits_on(line) if not hit.discounted],
             context=context,
         )

@@ -97,6 +97,10 @@ def block(section: str, name: str, header: Line, body: Sequence[Line]) -> Block:
         raises.append(raise_of(group, relation))
     if not raises:
         raises = _without_marks(body)
+    if (
+        not raises and section == "ERRORS"
+    ):  # of the session and not of a test: xdist's workers that do not agree
+        raises = [Raise("", line.text.strip(), line) for line in body if line.text.strip()][:1]
     return Block(section, name, header, _root(raises), tuple(raises), tuple(frames), tuple(captured), worker)
 
 

@@ -159,6 +159,7 @@ _SAID = re.compile(
     r"\s(?:(?:is|are|was|were|has|have|did|does|exceed\w*|fail\w*|below|above|over|under|not|less|lower|higher|greater|more|worse|missed|misses|must|should|"
     r"using)\b|[=:<>])"
 )
+_KEYED = re.compile(r"[\"'](?:metric|name|check|gate)[\"']\s?:\s?[\"']([^\"']{1,80})[\"']")
 _NO_NAMES = frozenset(
     "baseline golden reference expected required actual value minimum maximum min max result limit threshold step epoch iteration assert the a".split()
 )
@@ -172,10 +173,12 @@ def cells_of(text: str) -> list[str]:
 def name_of_check(text: str) -> str:
     """What a check is of, as its line names it: the first cell of a table's row, else the words before the verb or the first number."""
     bare = _MARKS.sub("", text.strip()[:300])
+    if keyed := _KEYED.search(bare):
+        return keyed[1]
     cells = cells_of(bare)
     if len(cells) >= 3:
         return cells[0][:80]
-    number = re.search(rf"(?<![\w.]){NUMBER}(?![\w])", bare)
+    number = re.search(rf"(?<![\w.-]){NUMBER}(?![\w])", bare)
     name = bare[: number.start()] if number is not None else ""
     name = _SAID.split(name.rpartition(": ")[2] if name.rpartition(": ")[2].strip() else name)[0].strip(
         " :=,(|\"'"
