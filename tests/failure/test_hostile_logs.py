@@ -140,3 +140,10 @@ def test_what_a_log_repeats_is_read_in_time_that_grows_with_it(tmp_path: Path, n
     small, middle, large = of(60), of(120), of(240)
     # Twice as much more for twice as many more; it would be four times as much if each were held against each other.
     assert large - middle < 2.4 * (middle - small)
+
+
+@pytest.mark.parametrize("step", ["1e308", "nan", "inf", "-1e19", "9" * 400])
+def test_steps_of_a_table_of_runs_beyond_all_bounds(tmp_path: Path, step: str) -> None:
+    table = tmp_path / "runs.csv"
+    table.write_text(f"arm,seed,step,loss\nbase,1,{step},2.0\nbase,2,5,2.1\nnew,1,{step},1.0\nnew,2,5,1.1\n")
+    assert verdict(tmp_path, TRACEBACK + "RuntimeError: x\n" + EXIT, metrics=(table,)).cause is not None

@@ -66,7 +66,7 @@ def _of_row(run: Run) -> History | None:
         return None
     counter = axes.step_column(run.summary)
     step = run.summary[counter] if counter is not None else 0.0
-    step = step if math.isfinite(step) else 0.0
+    step = step if abs(step) < 2**63 else 0.0  # NaN and what no column of whole numbers holds
     grouping = set(axes.group_columns(run.summary))
     source, _, line = run.source.rpartition(":")
     number = int(line) if line.isdecimal() else 0
