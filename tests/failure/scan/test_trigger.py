@@ -19,6 +19,12 @@ from audit.failure.scan.trigger import UnsupportedPatternError, literals, trigge
         ("naïve", b"na\\xc3\\xafve"),
         ("[✗x]y", rb"(?:[x]|\xe2\x9c\x97)y"),
         (r"ab.{0,60}cd", b"ab.*cd"),
+        # Of parts with a gap between them, the one that says most.
+        (r"^\S+\.pyi?:\d+: error: .*(\[\w+\])?$", rb"\.py(?:i)?:[\d]+: error: "),
+        (r"failed .*cannot allocate memory", b"cannot allocate memory"),
+        (r"cannot allocate memory.{0,300}in", b"cannot allocate memory"),
+        (r"(loss|error) .*(over|above limit)", b"(?:(?:over|above limit))"),
+        (r"ab .*\d{3}", rb"ab .*[\d]{3}"),
     ],
 )
 def test_a_trigger_is_what_the_pattern_needs(pattern: str, expected: bytes) -> None:
