@@ -4,6 +4,7 @@ Looked for after the last sign of life of the step: a gate runs when its work is
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from audit.documents.verdict import Category
@@ -15,6 +16,8 @@ from audit.failure.model import Kind, Line
 from audit.failure.structure.comparison import comparison
 from audit.failure.structure.progress import metric_line
 
+_MOST_LINES = 20_000
+"""Lines at a step's end of which the forms are counted."""
 _TAIL = 60
 """Lines before a step's end in which its own verdict stands."""
 _RAN_NOTHING = re.compile(
@@ -26,7 +29,7 @@ _RAN_NOTHING = re.compile(
     re.IGNORECASE,
 )
 """A check of checks: it says that there was nothing to be right or wrong."""
-_DIGITS = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?", re.IGNORECASE)
+_DIGITS = re.compile(r"[-+]?\d[\d.,]*+(?:e[-+]?\d++)?", re.IGNORECASE)
 WEIGHT = {
     Category.CORRECTNESS: 0,
     Category.ML_REGRESSION: 1,
@@ -42,7 +45,8 @@ def find(view: StepView) -> list[Candidate]:
     spans = [(session.first.number, session.last.number, session.first.source) for session in view.sessions]
     context = view.step.command or view.step.name
     found: list[Candidate] = []
-    for line in _tail(view):
+    forms = _Forms(view.step.lines)
+    for line in _tail(view, forms):
         text = line.text.removeprefix("##[error]")  # a script's own annotation
         if line.kinds & {Kind.ECHO, Kind.SOURCE} or text.startswith(("##[", "[command]", "+ ", "$ ")):
             continue
@@ -58,7 +62,7 @@ def find(view: StepView) -> list[Candidate]:
         checked = comparison(text, context)
         if checked is None or checked.strength < 2:
             continue
-        if metric_line(line.text) and checked.strength < 3 and _repeated(view, line):
+        if metric_line(line.text) and checked.strength < 3 and forms.repeated(line):
             continue
         judged = judge(
             "",
@@ -94,10 +98,22 @@ def find(view: StepView) -> list[Candidate]:
     )
 
 
-def _repeated(view: StepView, line: Line) -> bool:
-    """Whether lines of this form come again and again: progress beside a target, and no gate."""
-    form = _DIGITS.sub("#", line.text)
-    return sum(_DIGITS.sub("#", other.text) == form for other in view.step.lines) > 1
+class _Forms:
+    """How often lines of one form, whatever their numbers, come in the end of a step; counted when first asked."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self._lines = lines[-_MOST_LINES:]
+        self._counts: Counter[str] | None = None
+
+    def repeated(self, line: Line) -> bool:
+        """Whether lines of this form come again and again: progress beside a target, and no gate."""
+        if self._counts is None:
+            self._counts = Counter(_form(other) for other in self._lines)
+        return self._counts[_form(line)] > 1
+
+
+def _form(line: Line) -> str:
+    return _DIGITS.sub("#", line.text[:200])
 
 
 def _nothing(view: StepView, line: Line) -> Candidate:
@@ -126,14 +142,14 @@ def _explicit(candidate: Candidate) -> int:
     return 2
 
 
-def _tail(view: StepView) -> Sequence[Line]:
+def _tail(view: StepView, forms: _Forms) -> Sequence[Line]:
     lines = [line for line in view.step.lines if line is not view.step.end]
     alive = {number for numbers in view.alive.values() for number in numbers}
     last = next(
         (
             index
             for index in range(len(lines) - 1, -1, -1)
-            if lines[index].number in alive and not _checks(view, lines[index])
+            if lines[index].number in alive and not _checks(forms, lines[index])
         ),
         -1,
     )
@@ -141,9 +157,9 @@ def _tail(view: StepView) -> Sequence[Line]:
     return after[-_TAIL:] if any(line.text.strip() for line in after) else lines[-_TAIL:]
 
 
-def _checks(view: StepView, line: Line) -> bool:
+def _checks(forms: _Forms, line: Line) -> bool:
     """Whether a line with a sign of life states a failed check itself (`epoch 3: accuracy 0.71 < required 0.90`)."""
     checked = comparison(line.text)
     if checked is None or checked.strength < 2:
         return False
-    return checked.strength >= 3 or (checked.limit is not None and not _repeated(view, line))
+    return checked.strength >= 3 or (checked.limit is not None and not forms.repeated(line))
