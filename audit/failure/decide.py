@@ -13,7 +13,7 @@ from audit.failure.structure.steps import Conclusion
 DETERMINISTIC = frozenset(
     "shm_exhausted disk_full disk_quota checkpoint_write_failed read_only_file_system no_kernel_image cuda_driver_too_old unsupported_ptx_toolchain "
     "no_cuda_device xla_hbm_oom xla_oom memory_fraction_cap oom_killed slurm_oom_killed kubernetes_oom_killed ray_oom runner_disk_full "
-    "too_many_open_files host_allocation_failed pod_storage_limit container_without_gpu".split()
+    "too_many_open_files host_allocation_failed pod_storage_limit container_without_gpu too_many_processes".split()
 )
 """Failures of the machine that come again on the same machine: a limit, a mount, a pool has to change."""
 _LIMIT_IS_WRONG = frozenset(

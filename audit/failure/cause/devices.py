@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from audit.documents.verdict import Category
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.scene import Scene, category_of
@@ -52,6 +54,34 @@ def lost_before(scene: Scene, job: Job, found: Candidate) -> Candidate | None:
         if step is found.step:
             break
     return None
+
+
+_MASK = re.compile(
+    r"\b(?:CUDA|HIP|ROCR)_VISIBLE_DEVICES['\"]?\s{0,3}[=:]\s{0,3}(?P<value>['\"]?[\w,-]{0,60}['\"]?)\s*$"
+)
+_LISTED = re.compile(r"^\s*GPU \d{1,3}: \S|^\d{1,3}, (?:NVIDIA|Tesla|AMD|GeForce)\b|\| NVIDIA-SMI ")
+
+
+def masked(scene: Scene, job: Job, found: Candidate) -> Candidate:
+    """A device that is not there, as a matter of configuration where the job's own mask hides it: an empty one, or one of a machine that lists devices."""
+    if (
+        found.signature not in ("no_cuda_device", "cuda_invalid_device")
+        or found.category is not Category.INFRA_RUNTIME
+    ):
+        return found
+    lines = [line.text[:300] for step in job.steps for line in step.lines if line.number < found.line.number]
+    mask = next((match for text in reversed(lines) if (match := _MASK.search(text)) is not None), None)
+    if mask is None:
+        return found
+    value = mask["value"].strip("'\"")
+    if value not in ("", "-1", "none") and not any(_LISTED.search(text) for text in lines):
+        return found
+    return msgspec.structs.replace(
+        found,
+        category=Category.DATA_CONFIG,
+        sure=False,
+        why=f"The job itself hides the devices: {mask[0].strip()}.",
+    )
 
 
 def _misses_a_device(found: Candidate) -> bool:

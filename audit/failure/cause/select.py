@@ -214,7 +214,7 @@ def _settle(
 
 def _explained(scene: Scene, job: Job, cause: Candidate) -> Candidate:
     """The cause by what the run tells of it elsewhere: how its memory grew, what was raised, which shapes differ."""
-    grown = growth.decide(scene.view(cause.step), cause)
+    grown = devices.masked(scene, job, growth.decide(scene.view(cause.step), cause))
     return shapes.decide(raised.decide(scene, job, grown))
 
 

@@ -142,7 +142,8 @@ NO_CHECK = re.compile(
 )
 """Lines whose numbers no check compares: how a launcher's process ended, with its arguments; where a runner cut the log."""
 MEANT_SO = re.compile(
-    r"\bas expected\b|\bexpected (?:failure|error|exception)\b|\bsimulat(?:ed|ing|es?)\b|\binject(?:ed|ing)\b|\bself-?test\b|\bfault injection\b",
+    r"\bas expected\b|\bexpected by\b|\(expected\)|"
+    r"\bexpected (?:failure|error|exception)\b|\bsimulat(?:ed|ing|es?)\b|\binject(?:ed|ing)\b|\bself-?test\b|\bfault injection\b",
     re.IGNORECASE,
 )
 """Words of a program that makes a failure happen in order to see what comes of it."""
