@@ -33,6 +33,14 @@ def command(view: View) -> Iterable[Outcome]:
     missing = [each.target for each in found if _is_missing(view, each, directory)]
     files = [word for each in found for word in _named_files(each) if not _is_there(view, word, directory)]
     mine = view.place(path)
+    if directory and not any(each.startswith(directory + "/") for each in view.context.repository.paths):
+        where = view.place("execution.directory")
+        yield failed(
+            f"{where.path}:{where.line} declares that the command is given in {directory}, and the repository has no such folder.",
+            where,
+            key="execution.directory",
+        )
+        return
     if missing:
         yield failed(
             f"{mine.path}:{mine.line} declares a command that runs {listed(missing)}, and the repository has no such file.",

@@ -13,7 +13,7 @@ from audit.state.observed.equal import agree
 from audit.state.values import number
 
 _LONGEST = 80
-_MANY = 12
+_MANY = 40
 """Experiments of a repository above which it is no longer certain that all are seen."""
 _LIBRARY = "library default of "
 _FIX = "Correct the manifest where the code is right, and the code or its command where the manifest is."
@@ -47,10 +47,34 @@ def _compared(
             continue
         declared = view.leaf(path)
         seen = _seen(experiment.state.leaves, path, view)
+        if (
+            path == "training.epochs"
+            and declared is not None
+            and seen is None
+            and not view.says("training.max_steps")
+        ):
+            yield from _ended_by_steps(view, declared, experiment.state.leaves.get("training.max_steps"))
         if declared is None or declared.value is None or seen is None or seen.value is None:
             continue
         if not _may_agree(path, declared.value, seen, found):
             yield _contradiction(view, path, declared, seen, found.exact)
+
+
+def _ended_by_steps(view: View, declared: Leaf, steps: Leaf | None) -> Iterator[Outcome]:
+    """Epochs are declared of a run that a number of steps ends."""
+    count = number(steps.value) if steps is not None else None
+    if steps is None or steps.place is None or count is None or count <= 0:
+        return
+    mine = view.place("training.epochs", f"training.epochs: {_short(declared.value)}")
+    said = f"{mine.path}:{mine.line} declares training.epochs {_short(declared.value)}"
+    yield failed(
+        f"{said}; {_at(steps.place)} has {_short(steps.value)} steps, which end the run whatever the epochs are.",
+        mine,
+        Place(steps.place.path, steps.place.line, f"max_steps {_short(steps.value)}"),
+        fix=f"Declare training.max_steps {_short(steps.value)} instead.",
+        key="training.epochs",
+        severity=Severity.WARNING,
+    )
 
 
 def _seen(leaves: dict[str, Leaf], path: str, view: View) -> Leaf | None:
@@ -69,7 +93,7 @@ def _may_agree(path: str, declared: Value, seen: Leaf, found: Meant) -> bool:
         return _is_total(declared, seen.value, found.experiment.state.leaves)
     if not found.exact:
         # A run may be started otherwise: only what no place at all has is contradicted, where all places are seen.
-        if seen.detail.startswith(_LIBRARY) or len(found.others) > _MANY:
+        if len(found.others) > _MANY:
             return True
         return any(agree(path, declared, each.value) for each in _everywhere(path, found))
     return False
@@ -200,7 +224,38 @@ _LOADED_AS = re.compile(r"(?i)bitsandbytes|bnb|nf4|fp4|load_in|(?:^|\W)[48].?bit
 
 
 def datasets(view: View) -> Iterable[Outcome]:
-    return _agreeing(view, "data sets", DATASETS)
+    outcomes = list(_agreeing(view, "data sets", DATASETS))
+    extra = list(_files_instead(view))
+    yield from ([each for each in outcomes if each.status is Status.FAIL] + extra) or outcomes
+
+
+def _files_instead(view: View) -> Iterator[Outcome]:
+    """A data set of the hub is declared, and the run reads a file."""
+    found = meant(view.context)
+    experiment = found.experiment
+    for role in view.roles("datasets"):
+        path = f"datasets.{role}.id"
+        declared = view.leaf(path)
+        if experiment is None or declared is None or view.says(f"datasets.{role}.path"):
+            continue
+        seen = experiment.state.leaves.get(f"datasets.{role}.path")
+        named = path in experiment.state.leaves or path in experiment.candidates
+        if (
+            seen is None
+            or seen.place is None
+            or named
+            or (not found.exact and list(_everywhere(path, found)))
+        ):
+            continue
+        mine = view.place(path, f"{path}: {_short(declared.value)}")
+        yield failed(
+            f"{mine.path}:{mine.line} declares {path} {_short(declared.value)}; {_at(seen.place)} has the run read {_short(seen.value)}.",
+            mine,
+            Place(seen.place.path, seen.place.line, _short(seen.value)),
+            fix=f"Declare `path: {_short(seen.value)}`, and the id only where that file comes from it.",
+            key=path,
+            severity=Severity.WARNING,
+        )
 
 
 def parts(view: View) -> Iterable[Outcome]:

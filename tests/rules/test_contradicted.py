@@ -309,3 +309,47 @@ def test_what_computes_the_metrics() -> None:
     assert [key for _, key, _ in failing(manifest % "lighteval", FILES)] == ["evaluation.implementation"]
     model = "experiment: {command: 'lm_eval --model hf --model_args pretrained=acme/tiny --tasks mmlu'}\nmodels: {primary: {id: acme/other}}\n"
     assert [key for _, key, _ in failing(model, FILES)] == ["models.primary.id"]
+
+
+def test_a_file_where_a_data_set_of_the_hub_is_declared() -> None:
+    code = TRAIN.replace(
+        'load_dataset("acme/reviews", "english", split="train")', "open(args.data_path).read()"
+    ).replace(
+        '    parser.add_argument("--seed"',
+        '    parser.add_argument("--data-path", default="data/a.jsonl")\n    parser.add_argument("--seed"',
+    )
+    files = {"train.py": code, "data/a.jsonl": "{}\n", "README.md": "```\npython train.py\n```\n"}
+    manifest = "experiment: {command: python train.py}\ndatasets: {train: {%s}}\n"
+    assert failing(manifest % "path: data/a.jsonl", files) == []
+    assert failing(manifest % "id: acme/reviews, path: data/a.jsonl", files) == []
+    assert failing(manifest % "id: acme/reviews", files) == [
+        ("declared.dataset", "datasets.train.id", Severity.WARNING)
+    ]
+    assert failing(manifest % "path: data/b.jsonl", files) == [
+        ("declared.dataset", "datasets.train.path", Severity.CRITICAL)
+    ]
+
+
+def test_epochs_of_a_run_that_steps_end() -> None:
+    files = {**FILES, "train.py": TRAIN.replace("num_train_epochs=args.epochs", "max_steps=500")}
+    manifest = "experiment: {command: python train.py}\ntraining: {%s}\n"
+    assert [key for _, key, _ in failing(manifest % "epochs: 9", files)] == ["training.epochs"]
+    assert failing(manifest % "max_steps: 500", files) == []
+
+
+def test_a_manifest_that_is_false_throughout() -> None:
+    """Neither command nor name says which run is meant; what no run of the repository has is still seen."""
+    manifest = """
+    experiment: {command: python nowhere.py}
+    models: {primary: {id: acme/none}}
+    datasets: {train: {id: acme/nothing}}
+    training: {learning_rate: 0.3, batch_size: 77, epochs: 99, seed: 31337}
+    """
+    assert sorted(key for _, key, _ in failing(manifest)) == [
+        "datasets.train.id", "models.primary.id", "nowhere.py", "training.batch_size", "training.epochs", "training.learning_rate", "training.seed",
+    ]  # fmt: skip
+
+
+def test_a_folder_that_is_not_there() -> None:
+    manifest = "execution: {command: python train.py, directory: elsewhere}\n"
+    assert [key for _, key, _ in failing(manifest)] == ["execution.directory"]

@@ -67,6 +67,8 @@ _COUNTS = ("batch_size", "epochs", "max_steps", "total_timesteps", "max_length",
 
 def _is_unset(path: str, value: Value) -> bool:
     """Whether a number stands for none: -1 epochs, a batch of 0 that is computed later."""
+    if path == "training.precision":
+        return isinstance(value, bool)  # a switch, which names none
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     last = path.rpartition(".")[2]
