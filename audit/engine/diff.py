@@ -161,10 +161,7 @@ def _compared(
         for snapshot, entries in zip((before, after), pairs, strict=True)
     )
     # What one side could not be read of is no change of the other.
-    stating = {
-        leaf.place.path for side in (first, second) for leaf in side.state.leaves.values() if leaf.place
-    }
-    unread = (first.unread | second.unread) & stating
+    unread = first.unread | second.unread
     a, b = first.without(unread), second.without(unread)
     notes = [f"{path} was not compared: it could not be read whole." for path in sorted(unread)[:_MOST_NOTES]]
     if len(unread) > _MOST_NOTES:
@@ -237,7 +234,11 @@ def _read(
         part, jobs=jobs or default_jobs(), cache=kept, now=int(effects.clock()), progress=effects.files
     ).facts
     texts = _texts(snapshot, [entry for entry in entries if is_prompt_file(entry.path)])
-    data = {entry.path: entry.blob for entry in entries if is_data_file(entry.path)}
+    data = {
+        entry.path: entry.blob
+        for entry in entries
+        if is_data_file(entry.path) or (is_prompt_file(entry.path) and entry.path not in texts)
+    }
     unread = frozenset(path for path, file in facts.items() if file.partial and counts(path))
     return _Side(settings_of(facts, texts, data), unread)
 
