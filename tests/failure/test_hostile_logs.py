@@ -147,3 +147,35 @@ def test_steps_of_a_table_of_runs_beyond_all_bounds(tmp_path: Path, step: str) -
     table = tmp_path / "runs.csv"
     table.write_text(f"arm,seed,step,loss\nbase,1,{step},2.0\nbase,2,5,2.1\nnew,1,{step},1.0\nnew,2,5,1.1\n")
     assert verdict(tmp_path, TRACEBACK + "RuntimeError: x\n" + EXIT, metrics=(table,)).cause is not None
+
+
+BOMBS = {
+    "unittest's counts": "Ran 3 tests in 1s\nOK (" + " =0   " * 600,
+    "a gate's numbers": "Gate failed " + "0" * 4000,
+    "CUDA's calls": "cudaIpc" * 600,
+    "MLPerf's checker": "MLLOG REQ KEY " * 300,
+    "rules": "=" * 16_000 + "x",
+    "captured output": "------ Captured" + "-" * 16_000 + "x",
+    "test ids": "::" * 8_000,
+    "digits": "assert " + "9" * 16_000,
+    "progress bars": "1/" * 8_000,
+    "blanks": "PASSED a" + " " * 16_000 + "x",
+    "escapes": "\x1b]" * 8_000,
+    "words": "Aa" * 8_000 + " loss 1.0",
+}
+"""Each took seconds to days while a pattern could read its parts in more than one way."""
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_lines_made_against_patterns_are_read(tmp_path: Path, name: str) -> None:
+    assert (
+        verdict(tmp_path, f"{BOMBS[name]}\n" * 5 + TRACEBACK + "RuntimeError: x\n" + EXIT).cause is not None
+    )
+
+
+def test_of_a_long_line_the_beginning_and_the_end_are_kept(tmp_path: Path) -> None:
+    found = verdict(tmp_path, TRACEBACK + "RuntimeError: " + "x" * 50_000 + " end\n" + EXIT)
+    assert found.cause is not None
+    assert found.cause.line == 4
+    assert found.cause.text.startswith("RuntimeError: xxx")
+    assert len(found.cause.text) < 17_000

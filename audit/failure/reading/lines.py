@@ -70,7 +70,9 @@ class Maker:
         if len(data) > _LONGEST_RAW:
             self.cut += 1
             half = _LONGEST_RAW // 2
-            data = data[:half] + " …\r… ".encode() + data[-half:]
+            # Of a progress bar the last piece counts; of a long message its beginning, where its kind is told.
+            mark = " …\r… " if b"\r" in data else " … "
+            data = data[:half] + mark.encode() + data[-half:]
         return data.decode("utf-8", "replace")
 
     def _candidates(self, block: bytes) -> dict[int, set[int]]:
