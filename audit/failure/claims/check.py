@@ -17,7 +17,7 @@ from audit.failure.claims.grammar import statements
 from audit.failure.claims.model import ClaimOutcome, Family, Sentence, Statement
 from audit.failure.claims.quality import check_quality, check_regression
 from audit.failure.claims.result import CONTRADICTED, Result, unknown
-from audit.failure.claims.runs import Runs, runs_of
+from audit.failure.claims.runs import Runs, metrics_in, runs_of
 from audit.failure.claims.sentences import sentences
 from audit.failure.claims.speed import check_memory, check_speed
 from audit.failure.claims.stability import check_stability
@@ -53,11 +53,31 @@ def check(
         for found in _stated(sentence):
             statement = _about(found, metric)
             metric = statement.metric if statement.family is Family.QUALITY else metric
-            result = _checked(statement, runs, telemetry, reading, known)
+            result = _of_tasks(statement, runs) or _checked(statement, runs, telemetry, reading, known)
             made.append(_outcome(sentence, statement, result))
         if len(made) >= MAX_CLAIMS:
             break
     return _one_a_line(made)
+
+
+def _of_tasks(statement: Statement, runs: Runs) -> Result | None:
+    """A statement about one of several evaluated tasks: what all readings of it agree on; None where there are no such results."""
+    if statement.family is not Family.QUALITY or not runs.all or statement.each:
+        return None
+    looked = runs.candidate or runs.judged or runs.all[0]
+    if len(looked.series) < 2 or any(len(series) > 1 for series in looked.series.values()):
+        return None
+    names = metrics_in(statement.sentence.text, runs)
+    found = [
+        check_quality(msgspec.structs.replace(statement, metric=name.lower()), runs) for name in names[:4]
+    ]
+    if not found:
+        return None if len(looked.series) < 3 else unknown("which of the results is meant could not be told")
+    return (
+        found[0]
+        if len({result.status for result in found}) == 1
+        else unknown("the results that may be meant differ", found[0].facts)
+    )
 
 
 def _about(statement: Statement, metric: str) -> Statement:

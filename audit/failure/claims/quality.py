@@ -153,6 +153,9 @@ def _ends_facts(new: Series, old: Series, at: Ends) -> list[Fact]:
     if at.old_common.value:
         ratio = at.new_common.value / at.old_common.value
         step = f"at {new.axis} {at.new_common.step}"
+        if at.new_common.value < at.old_common.value:
+            drop = at.old_common.value - at.new_common.value
+            made.append(fact(f"{name}_drop", drop, f"baseline - candidate {step}", a, b))
         made.append(
             fact(
                 f"{name}_change",
@@ -201,7 +204,7 @@ def _within(
     """ "within 0.5 % of main": relative, or points where the metric itself is a fraction; contradicted where every reading is."""
     readings = [abs(relative) * 100] if bound.unit == "%" else [abs(absolute)]
     if bound.unit in ("%", "pp") and abs(before) <= 1.5:
-        readings.append(abs(absolute) * 100)
+        readings = [abs(absolute) * 100] if bound.unit == "pp" else [*readings, abs(absolute) * 100]
     held = [value <= bound.value * (1 + 1e-9) for value in readings]
     if any(held) and not all(held):
         return unknown(

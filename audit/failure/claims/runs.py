@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from audit.documents.verdict import FactInput
-from audit.failure.facts.arms import Arms, arms, listed
+from audit.failure.facts.arms import Arms, arms, listed, results
 from audit.failure.facts.formulas import deviation, finite, steady
 from audit.failure.facts.histories import (
     History,
@@ -62,8 +62,8 @@ def runs_of(telemetry: Telemetry, text: str = "", logged: Telemetry | None = Non
     """The runs of what was read; `text` may name the variant that is meant. What lines of a log tell (`logged`) counts only where no
     file holds a run.
     """
-    found = histories(telemetry) or listed(telemetry)
-    if not found and logged is not None and not telemetry.runs:
+    found = histories(telemetry) or listed(telemetry) or results(telemetry)
+    if not found and logged is not None:
         found = logged_histories(logged)
     pair = compared(found) or _named_by(text, found)
     if pair is not None:
@@ -74,7 +74,10 @@ def runs_of(telemetry: Telemetry, text: str = "", logged: Telemetry | None = Non
     return Runs(tuple(found), None, None)
 
 
-_HELD_AGAINST: Final = r"(?:than|over|vs|versus|against|compared (?:to|with)|instead of|relative to|replac\w{1,4}|baseline)(?: is| the| our| plain){0,2} "
+_HELD_AGAINST: Final = (
+    r"(?:than|over|within \w{1,9}(?: \w{1,9})? of|vs|versus|against|compared (?:to|with)|instead of"
+    r"|relative to|replac\w{1,4}|baseline)(?: is| the| our| plain){0,2} "
+)
 
 
 def _named_by(text: str, found: Sequence[History]) -> tuple[History, History] | None:
@@ -138,6 +141,31 @@ def kinds_of(metric: str) -> tuple[Meaning, ...]:
     if kind is Meaning.OTHER:
         return (Meaning.VALIDATION_LOSS, Meaning.QUALITY, Meaning.ERROR, Meaning.LOSS)
     return (kind,)
+
+
+_COMMON: Final = frozenset(
+    "results acc accuracy norm none stderr score mean metrics metric value values val test eval test all em exact match".split()
+)
+
+
+def metrics_in(text: str, runs: Runs) -> list[str]:
+    """Of results that hold scores of several tasks under long names (`results.hellaswag.acc_norm,none`) those that a sentence means, by
+    the words that tell them apart; empty where it names none.
+    """
+    run = runs.candidate or runs.judged
+    if run is None or len(run.series) < 2 or any(len(series) > 1 for series in run.series.values()):
+        return []
+    words = set(re.findall(r"[a-z0-9]+", text.lower()))
+    scored = {}
+    for key, series in run.series.items():
+        parts = set(re.findall(r"[a-z0-9]+", series.name.lower())) - _COMMON
+        if (
+            meaning(series.name) in (Meaning.QUALITY, Meaning.ERROR, Meaning.VALIDATION_LOSS, Meaning.LOSS)
+            and "stderr" not in key
+        ):
+            scored[series.name] = len(parts & words)
+    best = max(scored.values(), default=0)
+    return [name for name, score in scored.items() if score == best] if best else []
 
 
 class Ends(msgspec.Struct, frozen=True):

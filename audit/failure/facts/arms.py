@@ -15,7 +15,7 @@ from audit.failure.facts.histories import History, by_step, part
 from audit.failure.facts.make import fact, of_point
 from audit.failure.facts.metrics import Meaning, meaning, plain, slug
 from audit.telemetry import axes
-from audit.telemetry.model import Point, Run, Series, Telemetry
+from audit.telemetry.model import Format, Point, Run, Series, Telemetry
 
 REPETITIONS = frozenset(("seed", "trial", "trial id", "fold", "replica", "run", "run id", "repeat", "rep"))
 """What tells repetitions of one experiment apart; anything else that differs tells experiments apart."""
@@ -59,6 +59,20 @@ class Arms(msgspec.Struct, frozen=True, eq=False):
 def listed(telemetry: Telemetry) -> list[History]:
     """Rows of a table with one row a run, as histories of one point."""
     return [made for run in telemetry.runs if _LABELS.search(run.name) and (made := _of_row(run)) is not None]
+
+
+_WITH_SERIES = (Format.WANDB, Format.HF_TRAINER, Format.MLLOG, Format.STDOUT)
+
+
+def results(telemetry: Telemetry) -> list[History]:
+    """Files of results without a history (an evaluation's JSON), as histories of one point under their files' names."""
+    alone = [
+        run
+        for run in telemetry.runs
+        if run.summary and run.format not in _WITH_SERIES and not _LABELS.search(run.name)
+    ]
+    made = [(run, history) for run in alone if (history := _of_row(run)) is not None]
+    return [msgspec.structs.replace(history, label=run.source.rsplit(".", 1)[0]) for run, history in made]
 
 
 def _of_row(run: Run) -> History | None:

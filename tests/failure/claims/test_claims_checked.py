@@ -630,3 +630,14 @@ def test_what_did_not_happen_is_looked_for_in_the_log(text: str, told: str) -> N
     assert found.claim.status.value == told
     if told == "contradicted":
         assert found.facts[0].value == 1
+
+
+def test_results_of_several_tasks_are_told_apart_by_the_sentence() -> None:
+    def of(hellaswag: float, winogrande: float) -> str:
+        return json.dumps(
+            {"results": {"hellaswag": {"acc,none": hellaswag}, "winogrande": {"acc,none": winogrande}}}
+        )
+
+    files = {"bf16/results.json": of(0.6142, 0.6685), "int4/results.json": of(0.5718, 0.6559)}
+    assert status("HellaSwag accuracy stays within 1 point of bf16", files) == "contradicted"
+    assert status("Winogrande accuracy stays within 2 points of bf16", files) == "supported"
