@@ -8,7 +8,7 @@ from audit.failure.cause.candidate import Candidate, Outcome, Strength
 from audit.failure.cause.scene import Scene, StepView
 from audit.failure.cause.signatures import ENVIRONMENT, warns
 from audit.failure.cause.signatures import find as signatures
-from audit.failure.cause.wording import points_elsewhere
+from audit.failure.cause.wording import CODE_ONLY, points_elsewhere
 from audit.failure.structure.steps import Job
 
 _SYMPTOMS = frozenset(
@@ -57,7 +57,7 @@ def root_before(scene: Scene, job: Job, found: Candidate) -> Candidate | None:
     ):
         return _server(scene, job, found)
     named = found.kind.rpartition(".")[2] in _SYMPTOMS or found.signature in _SYMPTOM_SIGNATURES
-    if not named and not _ABSENT.search(found.line.text[:600]):
+    if not named and (_of_code(found) or not _ABSENT.search(found.line.text[:600])):
         return None
     for view in _until(scene, job, found):
         same = view.step is found.step
@@ -91,6 +91,11 @@ def _left_a_stump(candidate: Candidate, found: Candidate) -> bool:
     """Whether a file that cannot be read was written when that failed: the writer may have gone on."""
     broken = found.kind.rpartition(".")[2] in _BROKEN or found.signature in _BROKEN_SIGNATURES
     return broken and candidate.signature in _WRITES
+
+
+def _of_code(found: Candidate) -> bool:
+    """Whether the exception speaks of program text, whatever is missing in it: a required argument is nothing to be fetched."""
+    return found.kind.rpartition(".")[2] in CODE_ONLY - {"AssertionError"}
 
 
 def _is_local(scene: Scene, job: Job, found: Candidate) -> bool:
