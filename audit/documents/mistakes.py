@@ -105,6 +105,10 @@ def _said(item: Mapping[str, Any], path: Path, model: "type[BaseModel]", hints: 
         return f"is missing: {why}" if why else "is missing"
     if kind == "string_pattern_mismatch":
         return f"{given} does not fit {limits.get('pattern')}{_NAMED if 'a-z][a-z0-9_]{0,31}' in limits.get('pattern', '') else ''}"
+    if kind == "too_long":
+        return (
+            f"at most {limits.get('max_length')} entries are allowed, there are {limits.get('actual_length')}"
+        )
     if kind in _BOUNDS:
         return f"{_BOUNDS[kind].format(**limits)} is expected, not {given}"
     if kind in _EXPECTED:
@@ -118,7 +122,6 @@ _BOUNDS: Final = {
     "greater_than_equal": "{ge:g} or more",
     "less_than": "a number below {lt:g}",
     "less_than_equal": "{le:g} or less",
-    "too_long": "at most {max_length} entries",
     "string_too_long": "at most {max_length} characters",
     "string_too_short": "a text of {min_length} or more characters",
 }

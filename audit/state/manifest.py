@@ -31,6 +31,16 @@ def state_of(manifest: "Manifest", positions: "Positions | None" = None) -> Stat
     return State(dict(sorted(leaves.items())))
 
 
+def twice(manifest: "Manifest") -> Iterator[tuple[Path, str]]:
+    """Keys of a table of one's own that come to the path of another one: `{a.b: 1, a: {b: 2}}` has two values for a.b."""
+    seen: set[str] = set()
+    for path, _ in _leaves(manifest.model_dump(exclude_none=True, exclude_unset=True), ()):
+        dotted = ".".join(map(str, path))
+        if dotted in seen:
+            yield path, dotted
+        seen.add(dotted)
+
+
 def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Value]]:
     if isinstance(value, dict):
         for key, item in value.items():

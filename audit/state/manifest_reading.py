@@ -10,7 +10,7 @@ import msgspec
 from audit.documents.mistakes import Hints, Mistake, Path, Positions, complaints, document_error
 from audit.documents.state import State
 from audit.facts.strict_yaml import read_yaml, untyped
-from audit.state.manifest import state_of
+from audit.state.manifest import state_of, twice
 
 if TYPE_CHECKING:  # pydantic is imported only where a manifest is read
     from audit.documents.manifest import Manifest
@@ -168,6 +168,10 @@ def crossed(manifest: "Manifest", positions: Positions) -> Iterator[Mistake]:
                 *positions.nearest(("bindings", setting)),
                 f"bindings.{setting}: this names no setting of the manifest{hint}",
             )
+    for path, dotted in twice(manifest):
+        yield Mistake(
+            *positions.nearest(path), f"{dotted}: two values come to this path; keep one, or rename its key"
+        )
     for name, stage in manifest.stages.items():
         for index, needed in enumerate(stage.needs):
             if needed not in manifest.stages:

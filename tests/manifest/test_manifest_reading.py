@@ -258,3 +258,14 @@ def test_any_table_gives_a_manifest_or_mistakes_with_lines(value: object) -> Non
     else:
         for leaf in state_of(declared.manifest, declared.positions).leaves.values():
             assert leaf.place is not None and leaf.place.line == 1
+
+
+def test_two_values_for_one_path_are_a_mistake() -> None:
+    text = "custom:\n  a.b: 1\n  a: {b: 2}\n"
+    assert only(text) == "m.yaml:3:7: custom.a.b: two values come to this path; keep one, or rename its key."
+    assert read_manifest(b"custom: {a.b: 1, a: {c: 2}}").custom == {"a.b": 1, "a": {"c": 2}}
+
+
+def test_too_many_entries_are_counted() -> None:
+    rows = "".join(f"  m{number}: {{id: a/b}}\n" for number in range(51))
+    assert only(f"models:\n{rows}") == "m.yaml:1:1: models: at most 50 entries are allowed, there are 51."
