@@ -107,7 +107,7 @@ def _said(item: Mapping[str, Any], path: Path, model: "type[BaseModel]", hints: 
         return f"{given} does not fit {limits.get('pattern')}{_NAMED if 'a-z][a-z0-9_]{0,31}' in limits.get('pattern', '') else ''}"
     if kind == "too_long":
         return (
-            f"at most {limits.get('max_length')} entries are allowed, there are {limits.get('actual_length')}"
+            f"at most {limits.get('max_length')} entries are allowed, there are {len(item['input'])}"
         )
     if kind in _BOUNDS:
         return f"{_BOUNDS[kind].format(**limits)} is expected, not {given}"
