@@ -107,7 +107,11 @@ def _checks(candidate: Candidate) -> Iterator[str]:
         yield from (
             capture.text for capture in candidate.hit.captures if capture.name in _NAMING and capture.text
         )
-    if candidate.origin is Origin.GATE and (name := name_of_check(candidate.line.text)):
+    if (
+        candidate.comparison is not None
+        and candidate.origin is Origin.GATE
+        and (name := name_of_check(candidate.line.text))
+    ):
         yield name
 
 

@@ -14,6 +14,7 @@ from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import Judged, best_hit, judge
 from audit.failure.cause.scene import StepView, category_of
 from audit.failure.cause.wording import points_elsewhere
+from audit.failure.digits import integer
 from audit.failure.model import Hit, Line
 from audit.failure.structure.comparison import Subject, comparison
 from audit.failure.structure.differences import Differences, differences
@@ -44,7 +45,7 @@ def find(view: StepView) -> list[Candidate]:
             found.append(told)
         elif session.summary is not None and ran_nothing(session):
             found.append(_nothing(view, session.summary))
-    return found or _unittest(view) or _other_runners(view)
+    return found or _unittest(view) or unittest_ran_nothing(view) or _other_runners(view)
 
 
 def _session(view: StepView, session: Session) -> list[Candidate]:
@@ -378,6 +379,27 @@ def _other_runners(view: StepView) -> list[Candidate]:
             why=judged.why,
         )
     ]
+
+
+_RAN = re.compile(r"Ran (?P<ran>\d{1,7}) tests? in ")
+_RAN_END = re.compile(r"(?:OK|NO TESTS RAN)(?: \((?P<counts>[^)]{1,80})\))?$")
+_LEFT_OUT = re.compile(r"skipped=(\d{1,7})")
+
+
+def unittest_ran_nothing(view: StepView) -> list[Candidate]:
+    """unittest's last word where it found no test, or left all of them out."""
+    lines = view.step.lines
+    for index in range(len(lines) - 1, max(-1, len(lines) - 200), -1):
+        ran = _RAN.match(lines[index].text)
+        if ran is None:
+            continue
+        end = next((line for line in lines[index + 1 : index + 4] if _RAN_END.match(line.text)), None)
+        skipped = _LEFT_OUT.search(end.text) if end is not None else None
+        count = integer(ran["ran"])
+        if end is not None and (count == 0 or (skipped is not None and integer(skipped[1]) == count)):
+            return [_nothing(view, end if count else lines[index])]
+        return []
+    return []
 
 
 def _unittest(view: StepView) -> list[Candidate]:

@@ -35,6 +35,8 @@ def find(scene: Scene, job: Job) -> list[Candidate]:
         last = view.sessions[-1] if view.sessions else None
         if last is not None and (last.failed or tests.ran_nothing(last)):
             found += tests.find(view)
+        elif last is None:
+            found += tests.unittest_ran_nothing(view)
         found += _looked_at_nothing(view)
     found += [candidate for candidate in training.find(scene, job) if candidate.outcome is Outcome.TERMINAL]
     return [msgspec.structs.replace(candidate, sure=False) for candidate in found]
