@@ -669,3 +669,95 @@ def test_what_torchrun_observed_first() -> None:
     )
     told = values(compute(Telemetry(), log))
     assert (told["first_observed_rank"], told["first_observed_exit_code"]) == (2, -9)
+
+
+def test_two_variants_and_their_seeds() -> None:
+    text = "seed,variant,val_acc\n0,main,0.80\n1,main,0.82\n0,ema,0.83\n1,ema,0.81\n"
+    told = values(compute(read_bytes("seeds.csv", text.encode())))
+    assert told["mean_val_acc [ema]"] == pytest.approx(0.82)
+    assert told["mean_val_acc [main]"] == pytest.approx(0.81)
+    assert told["mean_val_acc_difference"] == pytest.approx(0.01)
+    assert told["val_acc_difference [seed 1]"] == pytest.approx(-0.01)
+
+
+def test_a_share_of_samples_has_its_error() -> None:
+    rows = "\n".join(json.dumps({"doc_id": i, "exact_match": int(i % 5 != 0)}) for i in range(100))
+    told = values(compute(read_bytes("samples.jsonl", rows.encode())))
+    assert told["exact_match_rate"] == pytest.approx(0.8)
+    assert told["exact_match_standard_error"] == pytest.approx(0.04)
+
+
+def test_two_lists_of_one_measure() -> None:
+    files = {"baseline.json": '{"rps": [8.0, 9.0, 10.0]}', "candidate.json": '{"rps": [8.1, 9.0, 9.0]}'}
+    told = values(compute(joined([read_bytes(name, text.encode()) for name, text in files.items()])))
+    assert told["mean_rps_relative_change"] == pytest.approx(8.7 / 9 - 1)
+    assert told["rps_variation [baseline]"] == pytest.approx(1 / 9)
+
+
+def test_what_the_machine_was_asked() -> None:
+    told = values(
+        compute(
+            Telemetry(),
+            reading(
+                "$ ulimit -n",
+                "1024",
+                "$ cat /sys/fs/cgroup/memory.peak",
+                "3221225472",
+                "$ cat /sys/fs/cgroup/memory.max",
+                "34359738368",
+                "+ free -m",
+                "Mem:            7936        1204        5210",
+            ),
+        )
+    )
+    assert (told["open_files_limit"], told["memory_peak_gib"], told["memory_max_gib"]) == (1024, 3.0, 32.0)
+    assert (told["memory_peak_share"], told["total_memory_mib"]) == (0.09375, 7936)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "AssertionError: train_batch_size is not equal 256 != 8 * 4 * 4",
+            {"product_in_cause": 128, "stated_over_product": 2.0},
+        ),
+        ("ValueError: needed 16.00 GiB, larger than the available 6.40 GiB", {"needed_over_available": 2.5}),
+        (
+            "RESULT: FAILED (minimum: 85.0%, actual: 79.0%)",
+            {"minimum_in_cause": 0.85, "minimum_minus_actual": 0.06},
+        ),
+        ("size mismatch for head: torch.Size([5, 64]) against torch.Size([6, 64])", {"shape_difference": 1}),
+    ],
+)
+def test_numbers_of_the_causes_line(text: str, expected: Mapping[str, float]) -> None:
+    read = reading(text)
+    told = values(compute(Telemetry(), read, None, Category.DATA_CONFIG, read.lines[0]))
+    assert {name: told[name] for name in expected} == pytest.approx(dict(expected))
+
+
+def test_a_cut_line_is_no_measurement() -> None:
+    texts = [f"step {i} loss 2.5" for i in range(10, 40, 10)]
+    lines = reading(*texts)
+    cut = Reading((LogSource("log.txt", 3, 0, ends_in_line=True),), lines.lines, ())
+    assert values(compute(of_log(cut)))["last_step"] == 20
+
+
+def test_summaries_of_other_runners_and_a_run_of_tests_without_one() -> None:
+    cargo = values(
+        compute(
+            Telemetry(),
+            reading("test result: FAILED. 5 passed; 1 failed; 2 ignored; 0 measured; finished in 0.2s"),
+        )
+    )
+    assert (cargo["passed"], cargo["failed"], cargo["skipped"]) == (5, 1, 2)
+    cut = values(
+        compute(
+            Telemetry(),
+            reading(
+                "collected 140 items",
+                "tests/test_a.py::test_b PASSED [ 1%]",
+                "tests/test_a.py::test_c PASSED",
+            ),
+        )
+    )
+    assert (cut["collected"], cut["passed_lines"]) == (140, 2)
