@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,10 @@ from audit.engine.exit_codes import ExitCode
 
 if TYPE_CHECKING:  # none of this is imported for --help
     from audit.engine.lock import Locked
+
+
+_NAMED = 4
+"""Values that are named with one reason."""
 
 
 @click.command(
@@ -88,15 +93,13 @@ def _checked(stale: tuple[str, ...], quiet: bool) -> int:
 def _write(folder: Path, locked: "Locked", quiet: bool) -> None:
     from collections import Counter
 
-    from audit.cli.output import OutputError, say, write_file
+    from audit.cli.output import say, write_file
     from audit.documents.lock import LOCK_PATH
     from audit.documents.state import Confidence
     from audit.lock.document import write
 
     if locked.note:
         say(locked.note)
-    if (folder / LOCK_PATH).is_symlink():
-        raise OutputError(f"{LOCK_PATH} is a symbolic link, which could lead anywhere.", "Remove it.")
     if not locked.unchanged:
         write_file(folder / LOCK_PATH, write(locked.lock))
     if quiet:
@@ -104,6 +107,19 @@ def _write(folder: Path, locked: "Locked", quiet: bool) -> None:
     counts = Counter(resolved.confidence for resolved in locked.lock.values.values())
     named = ", ".join(f"{counts[each]} {each.value}" for each in Confidence if counts[each])
     say(f"{LOCK_PATH} {'is unchanged' if locked.unchanged else 'written'}: {named}")
+    for line in _unresolved(locked):
+        say(line)
+
+
+def _unresolved(locked: "Locked") -> Iterator[str]:
+    """A line for each reason why something is not known, with the first of what it concerns."""
+    from audit.documents.state import Confidence
+
+    reasons: dict[str, list[str]] = {}
     for path, resolved in locked.lock.values.items():
         if resolved.confidence is Confidence.UNRESOLVED:
-            say(f"  unresolved {'.'.join(path)}: {resolved.note or resolved.source.value}")
+            reason = resolved.note.rpartition(" | ")[2] or resolved.source.value
+            reasons.setdefault(reason, []).append(".".join(path))
+    for reason, paths in reasons.items():
+        more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED + 1 else ""
+        yield f"  unresolved {', '.join(paths[: _NAMED if more else None])}{more}: {reason}"

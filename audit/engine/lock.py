@@ -1,5 +1,6 @@
 """One lock: made, or held against the tree as it is. What the command and the action share."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -9,8 +10,8 @@ import msgspec
 import audit as package
 from audit.documents.errors import DocumentError
 from audit.documents.lock import LOCK_PATH, Lock, LockedManifest
-from audit.documents.manifest import MANIFEST_PATH
 from audit.engine.assessment import Inquiry, assess
+from audit.engine.levels import MANIFESTS
 from audit.engine.locked import declared_state, surroundings
 from audit.engine.options import Effects
 from audit.facts.cache import FactCache, default_folder
@@ -73,7 +74,7 @@ def check(options: LockOptions, effects: Effects) -> tuple[str, ...]:
     with _looking(msgspec.structs.replace(options, offline=True), effects) as looked:
         data = _read(looked.files, LOCK_PATH, MAX_BYTES, options)
         if data is None:
-            raise DocumentError(f"There is no {LOCK_PATH} in {options.target}.", "`ml-audit lock` writes it.")
+            raise DocumentError(f"There is no {LOCK_PATH}{_where(options)}.", "`ml-audit lock` writes it.")
         around = msgspec.structs.replace(looked.around, machine=False)
         return tuple(one.message for one in held(read_lock(data), looked.manifest, around).stale)
 
@@ -89,17 +90,18 @@ def _looking(options: LockOptions, effects: Effects) -> Iterator[_Looked]:
     """The target with all that a lock is made of, while the block runs."""
     from audit.lock.check import declared_digest
     from audit.net.hub import Hub, endpoint_of, token_of
-    from audit.state.manifest_reading import read_declared
+    from audit.state.manifests import read_any
 
     environ = effects.environ
     with open_snapshot(options.target, environ=environ, progress=effects.step) as snapshot:
         disk = DiskFiles(options.target, options.hash_large)
         files = disk if options.on_disk else SnapshotFiles(snapshot)
-        data = _read(files, MANIFEST_PATH, _MAX_MANIFEST, options)
+        read = ((name, _read(files, name, _MAX_MANIFEST, options)) for name in MANIFESTS)
+        name, data = next((pair for pair in read if pair[1] is not None), (MANIFESTS[0], None))
         if data is None:
             advice = "`ml-audit init` writes one from the code."
-            raise DocumentError(f"There is no {MANIFEST_PATH} in {options.target}.", advice)
-        state = declared_state(read_declared(data, MANIFEST_PATH))
+            raise DocumentError(f"There is no {name}{_where(options)}.", advice)
+        state = declared_state(read_any(data, name))
         kept = FactCache(default_folder(environ)) if options.use_cache else None
         try:
             inquiry = Inquiry(0, (), None, int(effects.clock()), effects.files, lenient=True)
@@ -117,7 +119,7 @@ def _looking(options: LockOptions, effects: Effects) -> Iterator[_Looked]:
             machine=options.on_disk,
             step=effects.step,
         )
-        manifest = LockedManifest(MANIFEST_PATH, declared_digest(state))
+        manifest = LockedManifest(name, declared_digest(state))
         if options.offline:
             yield _Looked(around, manifest, files)
             return
@@ -138,11 +140,18 @@ def _before(data: bytes | None) -> tuple[Lock | None, str]:
 def _read(files: DiskFiles | SnapshotFiles, name: str, limit: int, options: LockOptions) -> bytes | None:
     """The content of a file of the root; None where there is none. A link is not followed."""
     content = files.read_small(name, limit)
-    if content is None and files.holds(name):
+    if content is None and (
+        files.holds(name) or (options.on_disk and os.path.lexists(f"{options.target}/{name}"))
+    ):
         raise DocumentError(
-            f"{name} in {options.target} is larger than {limit // 2**20} MiB, or no regular file."
+            f"{name}{_where(options)} is larger than {limit // 2**20} MiB, or no regular file: links are not followed.",
+            "Put the file itself there.",
         )
     return content
+
+
+def _where(options: LockOptions) -> str:
+    return "" if options.target == "." else f" in {options.target}"
 
 
 def _moment(seconds: float) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from audit.cli.main import run
 from audit.documents.errors import DocumentError
 from audit.documents.lock import Lock, LockedManifest, LockSource, Resolved
 from audit.documents.state import Confidence
@@ -193,3 +194,50 @@ def test_a_provider_that_lies_verifies_nothing(
         code, text = lock("--verify-api")
     assert code == 0
     assert "knows it" not in text
+
+
+# What lies where a document should ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ml-audit.yaml", "ml-audit.lock"])
+@pytest.mark.parametrize("kind", ["link", "pipe", "dangling", "folder"])
+def test_what_is_no_file_is_said_and_stays(
+    lock: Command, repository: Path, name: str, kind: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    place = repository / name
+    place.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        place.symlink_to(repository / ("train.py" if kind == "link" else "nowhere"))
+    before = (repository / "train.py").read_bytes()
+    for arguments in ([], ["--check"]):
+        assert run(["lock", str(repository), *arguments]) == 2
+        assert "no regular file" in capfd.readouterr().err
+    assert (repository / "train.py").read_bytes() == before
+    assert not (repository / "nowhere").exists()
+
+
+def test_the_manifest_of_the_tool_whose_users_move_here_is_locked(
+    lock: Command, repository: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "ml-audit.yaml").unlink()
+    (repository / "reprollm.yaml").write_text(
+        "schema_version: 1\nproject: {name: x}\nmodels: {primary: {id: org/tiny, provider: huggingface}}\n"
+    )
+    code, text = lock()
+    assert code == 0
+    assert read_lock(text.encode()).manifest.path == "reprollm.yaml"
+    assert lock("--check")[0] == 0
+
+
+def test_one_reason_is_said_once(lock: Command, repository: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (repository / "requirements.txt").write_text("torch\ntransformers\ndatasets\naccelerate\npeft\ntrl\n")
+    (repository / "train.py").write_text("import torch, transformers, datasets, accelerate, peft, trl\n")
+    lock("--offline")
+    said = capfd.readouterr().err
+    assert said.count("in no lock file") == 1
+    assert "and 2 more: in no lock file" in said
+    assert said.count("not asked, offline") == 1

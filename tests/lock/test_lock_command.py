@@ -346,7 +346,7 @@ def test_no_link_leads_out(lock: Command, repository: Path, tmp_path: Path) -> N
     assert "symbolic link" in read(text).values["files", "prompts/judge.txt"].note
     (repository / "ml-audit.lock").unlink()
     (repository / "ml-audit.lock").symlink_to(tmp_path / "elsewhere")
-    assert lock()[0] == 3
+    assert lock()[0] == 2
     assert not (tmp_path / "elsewhere").exists()
 
 
