@@ -18,7 +18,7 @@ ENVIRONMENT = frozenset(
 """Families whose failures are of the surroundings and come before the symptoms that they cause."""
 _TRAINING = frozenset({"training", "megatron", "mlperf"})
 _WARNING = re.compile(
-    r"^(?:\S{1,40} ){0,3}\W{0,2}(?:WARN(?:ING)?|INFO|DEBUG|NOTE|note|warning|hint)\b|##\[(?:warning|notice|debug)\]|\bWarning: "
+    r"^(?:\S{1,40} ){0,3}\W{0,2}(?:WARN(?:ING)?|INFO|DEBUG|NOTE|note|warning|hint)\b|##\[(?:warning|notice|debug)\]|\bWarning: |^-- "  # CMake's status lines
     r"|^[IW]\d{4} \d\d:\d\d:\d\d|^(?:\S{1,40} ){0,3}[IW] \S{1,100}\.(?:cc|cpp|cu|py):\d+\]",  # glog and TensorFlow
     re.IGNORECASE,
 )
@@ -120,9 +120,9 @@ def _eligible(hit: Hit) -> bool:
 
 def warns(line: Line) -> bool:
     """Whether the program itself calls the line a warning, a note, or an attempt among several."""
-    return not EVENT.match(line.text[:160]) and bool(
-        _WARNING.search(line.text[:160]) or _RETRY.search(line.text)
-    )
+    if EVENT.match(line.text[:160]) or "Sanitizer: " in line.text[:160]:
+        return False  # whatever they call their level, what they report is no hint
+    return bool(_WARNING.search(line.text[:160]) or _RETRY.search(line.text))
 
 
 def _candidate(view: StepView, hit: Hit, at: Line | None = None) -> Candidate:
