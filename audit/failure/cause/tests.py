@@ -9,16 +9,14 @@ from collections.abc import Sequence
 import msgspec
 
 from audit.documents.verdict import Category
-from audit.failure.cause import golden, overdue
+from audit.failure.cause import golden, overdue, runners
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.classify import Judged, best_hit, judge
 from audit.failure.cause.scene import StepView, category_of
 from audit.failure.cause.wording import points_elsewhere
-from audit.failure.digits import integer
 from audit.failure.model import Hit, Line
 from audit.failure.structure.comparison import Subject, comparison
 from audit.failure.structure.differences import Differences, differences
-from audit.failure.structure.other_runners import failed_tests
 from audit.failure.structure.pytest_blocks import Block
 from audit.failure.structure.pytest_report import Session
 from audit.failure.structure.steps import Conclusion
@@ -30,7 +28,6 @@ _VARIES = re.compile(
 _IN_PACKAGES = re.compile(r"site-packages|dist-packages|/lib/python3|\\lib\\|<frozen")
 _SUBPROCESS = re.compile(r"^(?:subprocess\.)?(?:CalledProcessError|TimeoutExpired)$")
 _MOST_HELD = 500
-_UNITTEST = re.compile(r"(?P<outcome>FAIL|ERROR): (?P<name>\S+)(?: \((?P<where>[\w.]+)\))?$")
 
 
 def find(view: StepView) -> list[Candidate]:
@@ -44,8 +41,8 @@ def find(view: StepView) -> list[Candidate]:
         elif (told := _plugin(view, session)) is not None:
             found.append(told)
         elif session.summary is not None and ran_nothing(session):
-            found.append(_nothing(view, session.summary))
-    return found or _unittest(view) or unittest_ran_nothing(view) or _other_runners(view)
+            found.append(runners.nothing(view, session.summary))
+    return found or runners.find(view)
 
 
 def _session(view: StepView, session: Session) -> list[Candidate]:
@@ -330,103 +327,3 @@ def ran_nothing(session: Session) -> bool:
         return False
     ran = ("passed", "failed", "errors", "xfailed", "xpassed")
     return not any(session.counts.get(word) for word in ran)
-
-
-def _nothing(view: StepView, line: Line) -> Candidate:
-    return Candidate(
-        line,
-        "gate_did_not_run",
-        Category.METRIC_POLICY,
-        Strength.NAMED,
-        Origin.GATE,
-        view.step,
-        sure=True,
-        failing=(view.step.name or view.step.command,),
-        why="Not one test ran, so nothing was checked.",
-    )
-
-
-def _other_runners(view: StepView) -> list[Candidate]:
-    """The first failed test of another runner, by what it says of it. A bare outcome yields to an exception or a known cause in the step."""
-    failed = failed_tests(view.step.lines)
-    first = next((test for test in failed if test.detail is not None), failed[0] if failed else None)
-    if first is None:
-        return []
-    names = tuple(test.name for test in failed)
-    if first.detail is None:
-        if view.tracebacks or any(hit.signature.role == "root" for hit in view.hits):
-            return []
-        return [
-            Candidate(
-                first.line, "test_failed", Category.CORRECTNESS, Strength.GENERIC, Origin.TEST, view.step, failing=names
-            )
-        ]  # fmt: skip
-    hits = [hit for hit in view.hits_on(first.detail) if not hit.discounted]
-    judged = judge("AssertionError", first.message, hits, context=first.name)
-    return [
-        Candidate(
-            first.detail,
-            judged.signature,
-            judged.category,
-            judged.strength,
-            Origin.TEST,
-            view.step,
-            sure=judged.category is Category.CORRECTNESS,
-            hit=judged.hit,
-            comparison=judged.comparison,
-            failing=names,
-            count=len(failed),
-            why=judged.why,
-        )
-    ]
-
-
-_RAN = re.compile(r"Ran (?P<ran>\d{1,7}) tests? in ")
-_RAN_END = re.compile(r"(?:OK|NO TESTS RAN)(?: \((?P<counts>[^)]{1,80})\))?$")
-_LEFT_OUT = re.compile(r"skipped=(\d{1,7})")
-
-
-def unittest_ran_nothing(view: StepView) -> list[Candidate]:
-    """unittest's last word where it found no test, or left all of them out."""
-    lines = view.step.lines
-    for index in range(len(lines) - 1, max(-1, len(lines) - 200), -1):
-        ran = _RAN.match(lines[index].text)
-        if ran is None:
-            continue
-        end = next((line for line in lines[index + 1 : index + 4] if _RAN_END.match(line.text)), None)
-        skipped = _LEFT_OUT.search(end.text) if end is not None else None
-        count = integer(ran["ran"])
-        if end is not None and (count == 0 or (skipped is not None and integer(skipped[1]) == count)):
-            return [_nothing(view, end if count else lines[index])]
-        return []
-    return []
-
-
-def _unittest(view: StepView) -> list[Candidate]:
-    """unittest's own runner: the first `FAIL:` or `ERROR:` block, its traceback's exception."""
-    failing: list[str] = []
-    first: Line | None = None
-    for line in view.step.lines:
-        if (
-            line.text.startswith(("FAIL: ", "ERROR: "))
-            and (named := _UNITTEST.match(line.text))
-            and (named["where"] or named["name"].startswith("test"))
-        ):
-            failing.append(line.text.partition(": ")[2].strip())
-            first = first or line
-    if first is None or not any(
-        line.text.startswith("FAILED (") or line.text.startswith("Ran ") for line in view.step.lines
-    ):
-        return []
-    for found in view.tracebacks:
-        if found.first > first.number:
-            from audit.failure.cause.exceptions import from_traceback
-
-            candidate = from_traceback(view, found, failing[0])
-            return [
-                Candidate(
-                    candidate.line, candidate.signature, candidate.category, candidate.strength, Origin.TEST, view.step,
-                    Outcome.TERMINAL, candidate.sure, candidate.hit, candidate.comparison, tuple(failing), len(failing), candidate.why, kind=candidate.kind,
-                )
-            ]  # fmt: skip
-    return []

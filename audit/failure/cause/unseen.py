@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from audit.documents.verdict import Category
-from audit.failure.cause import tests, training
+from audit.failure.cause import runners, tests, training
 from audit.failure.cause.answer import JobCause, State
 from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
 from audit.failure.cause.scene import Scene, StepView
@@ -36,7 +36,7 @@ def find(scene: Scene, job: Job) -> list[Candidate]:
         if last is not None and (last.failed or tests.ran_nothing(last)):
             found += tests.find(view)
         elif last is None:
-            found += tests.unittest_ran_nothing(view)
+            found += runners.unittest_ran_nothing(view)
         found += _looked_at_nothing(view)
     found += [candidate for candidate in training.find(scene, job) if candidate.outcome is Outcome.TERMINAL]
     return [msgspec.structs.replace(candidate, sure=False) for candidate in found]
