@@ -106,9 +106,7 @@ def _said(item: Mapping[str, Any], path: Path, model: "type[BaseModel]", hints: 
     if kind == "string_pattern_mismatch":
         return f"{given} does not fit {limits.get('pattern')}{_NAMED if 'a-z][a-z0-9_]{0,31}' in limits.get('pattern', '') else ''}"
     if kind == "too_long":
-        return (
-            f"at most {limits.get('max_length')} entries are allowed, there are {len(item['input'])}"
-        )
+        return f"at most {limits.get('max_length')} entries are allowed, there are {len(item['input'])}"
     if kind in _BOUNDS:
         return f"{_BOUNDS[kind].format(**limits)} is expected, not {given}"
     if kind in _EXPECTED:

@@ -11,7 +11,8 @@ _LONGEST = 2_000
 
 
 class AuditTrouble(msgspec.Struct, frozen=True):
-    """`message`: one sentence saying what happened, or a line for each mistake in a document; `advice`: one saying what to do. `fails`: whether the job fails for it."""
+    """`message`: one sentence saying what happened, or a line for each mistake in a document; `advice`: one saying what to do. `fails`: whether the job fails
+    for it."""
 
     message: str
     advice: str = ""

@@ -76,7 +76,10 @@ def test_a_script_that_is_called_otherwise() -> None:
     assert found({**code, "tools/README.md": "```\npython something.py\n```\n"}) == []
 
 
-HYDRA = 'import hydra\n\n@hydra.main(config_path="conf", config_name="config")\ndef main(cfg):\n    print(cfg.model.block_name)\n\nif __name__ == "__main__":\n    main()\n'
+HYDRA = (
+    'import hydra\n\n@hydra.main(config_path="conf", config_name="config")\ndef main(cfg):\n    print(cfg.model.block_name)\n\n'
+    'if __name__ == "__main__":\n    main()\n'
+)
 CONFIG = {
     "train.py": HYDRA,
     "conf/config.yaml": "lr: 1\ndefaults:\n- model: tiny\n",

@@ -20,7 +20,10 @@ _MISMATCH = re.compile(
     r"greater than|larger than|less than|smaller than|at least|at most)\b|!=",
     re.IGNORECASE,
 )
-_OF_CODE = re.compile(r"\b(?:tensors?(?![ _-](?:model[ _-])?parallel)|shapes?|dim(?:ension)?s?|broadcast|ndim|argument \d)\b", re.IGNORECASE)
+_OF_CODE = re.compile(
+    r"\b(?:tensors?(?![ _-](?:model[ _-])?parallel)|shapes?|dim(?:ension)?s?|broadcast|ndim|argument \d)\b",
+    re.IGNORECASE,
+)
 """What does not fit is what the code made; its numbers are small and stand on many command lines."""
 _VALUE = re.compile(r"(?<=[=\s,'\":])[A-Za-z][\w.:/+-]{2,100}(?=[\s,'\")\]]|$)")
 _FLAG = re.compile(r"(?:^|\s)(?:--?)?[A-Za-z][\w.-]{1,60}[= ](\d{1,9})(?=[\s,'\"\\]|$)")

@@ -19,7 +19,8 @@ def stored_series(value: Any) -> dict[int, float] | None:
             if isinstance(value.get(key), dict | list):
                 return _offset(stored_series(value[key]), value)
         if not value or not all(
-            isinstance(k, str | int) and str(k).removeprefix("-").isdecimal() and len(str(k)) < 16 for k in value
+            isinstance(k, str | int) and str(k).removeprefix("-").isdecimal() and len(str(k)) < 16
+            for k in value
         ):
             return None
         return {int(k): number for k, v in value.items() if (number := _number(v)) is not None}
