@@ -29,10 +29,10 @@ def hub() -> Iterator[str]:
         yield address
 
 
-def locked(folder: Path, hub: str) -> str:
-    """The lock of DECLARED, as `ml-audit lock` on a work tree writes it."""
+def locked(folder: Path, hub: str, prompt: str = "Judge.\n") -> str:
+    """The lock of DECLARED with another prompt, as `ml-audit lock` on a work tree writes it."""
     folder.mkdir()
-    for name, text in (TRAINER | DECLARED).items():
+    for name, text in (TRAINER | DECLARED | {"judge.txt": prompt}).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     effects = Effects(lambda: 1_700_000_000.0, {"HF_ENDPOINT": hub, "HOME": str(folder)})
@@ -95,10 +95,8 @@ def test_a_check_that_could_not_fail_is_an_error(pull):
 
 def test_a_new_lock_is_left_for_later_steps_and_suggested_where_the_old_one_was_touched(pull, tmp_path, hub):
     old = locked(tmp_path / "made", hub)
-    brought = {
-        "judge.txt": "Judge well.\n",
-        "ml-audit.lock": old.replace("tool: ml-audit", "tool:  ml-audit"),
-    }
+    stale = locked(tmp_path / "stale", hub, "Judge a bit.\n")
+    brought = {"judge.txt": "Judge well.\n", "ml-audit.lock": stale}
     world = pull(DECLARED | {"ml-audit.lock": old}, brought)
     done = world.run("pull_request_own", environ={"HF_ENDPOINT": hub}, lock="update", suggestions="true")
     assert done.outputs["lock-file"] == "ml-audit-report/ml-audit.lock"
@@ -107,9 +105,10 @@ def test_a_new_lock_is_left_for_later_steps_and_suggested_where_the_old_one_was_
     assert {path for path in new.values if new.values[path] != before.values.get(path)} == {
         ("files", "judge.txt")
     }
-    assert (done.workspace / "ml-audit.lock").read_text() != (
-        done.workspace / done.outputs["lock-file"]
-    ).read_text()
+    suggested = [each for each in world.there.review_comments.values() if each.path == "ml-audit.lock"]
+    digest = new.values["files", "judge.txt"].value
+    assert [f"value: {digest}" in each.body for each in suggested].count(True) == 1
+    assert all("```suggestion" in each.body for each in suggested)
 
 
 def test_a_lock_that_is_as_it_should_be_is_not_written_anew(pull, tmp_path, hub):
