@@ -47,7 +47,14 @@ def failing(scene: Scene, causes: Sequence[JobCause]) -> tuple[str, ...]:
         if cause.state is not State.PASSED:
             names += _of_job(scene, cause)
     short = (" ".join(name.split())[:400] for name in names)
-    return tuple(dict.fromkeys(name for name in short if name))[:MOST_FAILING]
+    return _told_once(dict.fromkeys(name for name in short if name))[:MOST_FAILING]
+
+
+def _told_once(names: Iterable[str]) -> tuple[str, ...]:
+    """Without a command that a step's name already holds (`python train.py` beside `Run python train.py`)."""
+    listed = list(names)
+    whole = {name.removeprefix("Run ") for name in listed if name.startswith("Run ")}
+    return tuple(name for name in listed if name not in whole)
 
 
 def _of_job(scene: Scene, cause: JobCause) -> Iterator[str]:

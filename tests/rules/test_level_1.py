@@ -410,3 +410,24 @@ def test_outcomes_carry_the_line_of_the_section() -> None:
     manifest = "# a comment\nproject: {name: x}\nexperiment: {profiles: [inference]}\ngeneration:\n  temperature: 0.5\n"
     (found,) = [each for each in told("gen.params_declared", manifest) if each.status is Status.FAIL]
     assert found.evidence[0] == Place("ml-audit.yaml", 4)
+
+
+def test_a_model_that_is_trained_from_its_first_token_is_asked_for_and_not_insisted_on() -> None:
+    lines = [
+        "import torch",
+        "from torch import nn",
+        "def main():",
+        "    model = nn.Linear(2, 2)",
+        "    opt = torch.optim.AdamW(model.parameters(), lr=1e-3)",
+        "    for _ in range(3):",
+        "        loss = model(torch.ones(1, 2)).sum()",
+        "        loss.backward()",
+        "        opt.step()",
+        "if __name__ == '__main__':",
+        "    main()",
+    ]
+    scratch = {"train.py": "\n".join(lines) + "\n"}
+    (found,) = broken("model.primary_declared", of("finetuning"), scratch)
+    assert found.severity is Severity.WARNING
+    (loaded,) = broken("model.primary_declared", of("finetuning"), FILES)
+    assert loaded.severity is None
