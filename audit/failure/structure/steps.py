@@ -321,13 +321,24 @@ def _blamed(steps: list[Step], end: Line, code: int | None) -> list[Step]:
     order = with_command or candidates or [len(steps) - 1]
     while len(order) > 1 and _CLEARS_UP.match(steps[order[-1]].command) and _broke(steps[order[-2]]):
         order = order[:-1]  # a script's own clearing up, done whatever happened
-    chosen = order[-1]
+    chosen = _section(steps, candidates, end, after=order[-1])
     return [
         msgspec.structs.replace(step, conclusion=Conclusion.FAILURE, exit_code=code, end=end)
         if index == chosen
         else step
         for index, step in enumerate(steps)
     ]
+
+
+def _section(steps: list[Step], candidates: list[int], end: Line, *, after: int) -> int:
+    """The section that a script opened by name (`--- Evaluate`, `+++ Gate`) behind its last echoed command, where the runner's word stands in it; else
+    `after`."""
+    for index in candidates:
+        step = steps[index]
+        inside = step.lines[0].number <= end.number <= step.lines[-1].number
+        if index > after and not step.command and step.source == end.source and inside:
+            return index
+    return after
 
 
 _CLEARS_UP = re.compile(
