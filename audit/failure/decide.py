@@ -61,6 +61,13 @@ def decide(cause: JobCause) -> Decided:
     return Decided(candidate.category, decision_of(candidate), _confidence(cause, candidate))
 
 
+_IMPROVED = re.compile(
+    r"\b(?:improved?|better|faster)\b[^\n]{0,60}\b(?:beyond|band|golden|baseline|allowed|expected)\b|\bupdate the (?:golden|baseline|reference)\b",
+    re.IGNORECASE,
+)
+"""Words of a gate of two sides that was left on the good one."""
+
+
 def decision_of(candidate: Candidate) -> Decision:
     """What to do about a cause, by its category and, where a rerun could or could not mend it, by its signature."""
     match candidate.category:
@@ -86,6 +93,8 @@ def _policy(candidate: Candidate) -> Decision:
         return Decision.FIX_CODE
     if candidate.signature in _LIMIT_IS_WRONG or candidate.origin is Origin.LIMIT:
         return Decision.FIX_CONFIG
+    if _IMPROVED.search(candidate.line.text[:1000]):
+        return Decision.FIX_CONFIG  # again would be as good: the value that it is held against is out of date
     if candidate.comparison is not None and candidate.comparison.subject.value in ("policy", "memory"):
         return Decision.FIX_CONFIG
     return Decision.RERUN
