@@ -199,7 +199,7 @@ def passed(scene: Scene, causes: Sequence[JobCause]) -> tuple[str, ...]:
         for step in cause.job.steps:
             if step.teardown:
                 continue
-            label = step.name or step.command
+            label = step.label
             for session in scene.view(step).sessions:
                 if session.counts.get("passed"):
                     names.append(f"{label}: {session.counts['passed']} passed")

@@ -6,7 +6,6 @@ from audit.documents.verdict import Fact, FactInput
 from audit.failure.cause.answer import JobCause, State
 from audit.failure.cause.candidate import Candidate
 from audit.failure.cause.scene import Scene
-from audit.failure.structure.steps import Step
 
 
 def cause_facts(causes: Sequence[JobCause]) -> list[Fact]:
@@ -144,8 +143,3 @@ def _recovered(causes: Sequence[JobCause]) -> list[Fact]:
         for cause in causes
         for candidate in cause.recovered[:5]
     ]
-
-
-def steps_failed(step: Step) -> str:
-    """How a step is named in a verdict: by its name, else its command."""
-    return step.name or step.command

@@ -28,7 +28,7 @@ from audit.failure.cause.scene import Scene
 from audit.failure.cause.wording import LOG_CUT, points_elsewhere
 from audit.failure.decide import Decided, decide, decision_of
 from audit.failure.model import Line
-from audit.failure.structure.steps import Step, closes
+from audit.failure.structure.steps import closes
 
 if TYPE_CHECKING:
     from audit.failure.claims.model import ClaimOutcome
@@ -166,14 +166,9 @@ def _cause(candidate: Candidate) -> Cause:
         line.raw.strip(),
         candidate.signature,
         step.job or line.stream.job,
-        label(step) or None,
+        step.label or None,
         line.stream.rank,
     )
-
-
-def label(step: Step) -> str:
-    """A step's name as the log has it, else its command."""
-    return step.name or step.command
 
 
 def _others(causes: Sequence[JobCause], lead: JobCause | None) -> tuple[OtherCause, ...]:

@@ -70,3 +70,26 @@ class Candidate(msgspec.Struct, frozen=True):
     def rank(self) -> int | None:
         """The rank that wrote the line."""
         return self.line.stream.rank
+
+
+def gate_did_not_run(
+    line: Line,
+    step: Step,
+    why: str,
+    *,
+    failing: tuple[str, ...] = (),
+    strength: Strength = Strength.NAMED,
+    sure: bool = False,
+) -> Candidate:
+    """A gate that looked at nothing, told by `line`. `failing`: what to call it, else its step."""
+    return Candidate(
+        line,
+        "gate_did_not_run",
+        Category.METRIC_POLICY,
+        strength,
+        Origin.GATE,
+        step,
+        sure=sure,
+        failing=failing or (step.label,),
+        why=why,
+    )

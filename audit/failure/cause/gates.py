@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from audit.documents.verdict import Category
-from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
+from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength, gate_did_not_run
 from audit.failure.cause.classify import judge
 from audit.failure.cause.scene import StepView
 from audit.failure.cause.wording import EVENT, NO_CHECK
@@ -57,7 +57,7 @@ def find(view: StepView) -> list[Candidate]:
         ):
             continue
         if _RAN_NOTHING.search(text[:600]):
-            found.append(_nothing(view, line))
+            found.append(gate_did_not_run(line, view.step, "No test ran, so nothing was checked."))
             continue
         checked = comparison(text, context)
         if checked is None or checked.strength < 2:
@@ -84,7 +84,7 @@ def find(view: StepView) -> list[Candidate]:
                 False,
                 judged.hit,
                 judged.comparison,
-                (view.step.name or view.step.command,),
+                (view.step.label,),
                 why=judged.why,
             )
         )
@@ -114,19 +114,6 @@ class _Forms:
 
 def _form(line: Line) -> str:
     return _DIGITS.sub("#", line.text[:200])
-
-
-def _nothing(view: StepView, line: Line) -> Candidate:
-    return Candidate(
-        line,
-        "gate_did_not_run",
-        Category.METRIC_POLICY,
-        Strength.NAMED,
-        Origin.GATE,
-        view.step,
-        failing=(view.step.name or view.step.command,),
-        why="No test ran, so nothing was checked.",
-    )
 
 
 def weight(candidate: Candidate) -> int:

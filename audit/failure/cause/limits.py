@@ -61,7 +61,7 @@ def _candidate(view: StepView, line: Line) -> Candidate:
         Origin.LIMIT,
         view.step,
         sure=bool(progressing),
-        failing=(view.step.name or view.step.command,),
+        failing=(view.step.label,),
         why=why,
         at=line.time,
     )

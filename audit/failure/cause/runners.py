@@ -3,7 +3,7 @@
 import re
 
 from audit.documents.verdict import Category
-from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
+from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength, gate_did_not_run
 from audit.failure.cause.classify import judge
 from audit.failure.cause.exceptions import from_traceback
 from audit.failure.cause.scene import StepView
@@ -21,17 +21,7 @@ def find(view: StepView) -> list[Candidate]:
 
 def nothing(view: StepView, line: Line) -> Candidate:
     """A run that tested nothing, told by that line."""
-    return Candidate(
-        line,
-        "gate_did_not_run",
-        Category.METRIC_POLICY,
-        Strength.NAMED,
-        Origin.GATE,
-        view.step,
-        sure=True,
-        failing=(view.step.name or view.step.command,),
-        why="Not one test ran, so nothing was checked.",
-    )
+    return gate_did_not_run(line, view.step, "Not one test ran, so nothing was checked.", sure=True)
 
 
 def _other_runners(view: StepView) -> list[Candidate]:

@@ -290,15 +290,10 @@ def _plugin(view: StepView, session: Session) -> Candidate | None:
                 view.step,
                 hit=hit,
                 comparison=checked,
-                failing=(named_step(view),),
+                failing=(view.step.label,),
                 why="All tests passed; only a limit that is held against them was missed.",
             )
     return None
-
-
-def named_step(view: StepView) -> str:
-    """The step by its name, else by its command."""
-    return view.step.name or view.step.command
 
 
 def _coverage(view: StepView, line: Line) -> Candidate:

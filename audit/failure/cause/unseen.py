@@ -5,10 +5,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from audit.documents.verdict import Category
 from audit.failure.cause import runners, tests, training
 from audit.failure.cause.answer import JobCause, State
-from audit.failure.cause.candidate import Candidate, Origin, Outcome, Strength
+from audit.failure.cause.candidate import Candidate, Outcome, Strength, gate_did_not_run
 from audit.failure.cause.scene import Scene, StepView
 from audit.failure.gates.model import NotRun
 from audit.failure.model import Kind
@@ -47,18 +46,8 @@ def _looked_at_nothing(view: StepView) -> list[Candidate]:
     for line in view.step.lines:
         if line.kinds & {Kind.ECHO, Kind.SOURCE, Kind.TEST_ID} or not _NOTHING.search(line.text[:600]):
             continue
-        return [
-            Candidate(
-                line,
-                "gate_did_not_run",
-                Category.METRIC_POLICY,
-                Strength.NAMED,
-                Origin.GATE,
-                view.step,
-                failing=(view.step.name or view.step.command,),
-                why="The check compared nothing, so its success says nothing.",
-            )
-        ]
+        why = "The check compared nothing, so its success says nothing."
+        return [gate_did_not_run(line, view.step, why)]
     return []
 
 
@@ -88,15 +77,7 @@ def without_comparison(causes: tuple[JobCause, ...], gates: Sequence[NotRun]) ->
             continue
         line = next(line for line in reversed(step.lines) if line.text.strip())
         place = empty[0].path if empty[0].line is None else f"{empty[0].path}:{empty[0].line}"
-        candidate = Candidate(
-            line,
-            "gate_did_not_run",
-            Category.METRIC_POLICY,
-            Strength.GENERIC,
-            Origin.GATE,
-            step,
-            failing=(empty[0].name,),
-            why=f"{place}: {empty[0].why}; the gate's success says nothing.",
-        )
+        why = f"{place}: {empty[0].why}; the gate's success says nothing."
+        candidate = gate_did_not_run(line, step, why, failing=(empty[0].name,), strength=Strength.GENERIC)
         found.append(msgspec.structs.replace(cause, state=State.FAILED, step=step, primary=candidate))
     return tuple(found)

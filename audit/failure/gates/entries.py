@@ -29,7 +29,6 @@ _READS: Final = re.compile(
 _DATA_TEXT: Final = re.compile(
     r"\b(json|csv|yaml|toml|open|read_text|read_csv|EventAccumulator|mlflow|wandb|pandas)\b"
 )
-_NODE: Final = re.compile(r"([\w./-]{1,200}\.py)::(\w{1,200}(?:::\w{1,200})?)")
 
 
 class TestEntry(msgspec.Struct, frozen=True):
@@ -49,15 +48,6 @@ class ScriptEntry(msgspec.Struct, frozen=True):
     argv: tuple[str, ...] | None
     place: str
     environ: tuple[tuple[str, str], ...] = ()
-
-
-def mentioned_tests(reading: Reading | None) -> set[str]:
-    """`path::name` of every test that a log names."""
-    found: set[str] = set()
-    for line in reading.lines if reading else ():
-        if ".py::" in line.text:
-            found.update(f"{m[1]}::{m[2]}" for m in _NODE.finditer(line.text[:4000]))
-    return found
 
 
 def gate_files(

@@ -41,6 +41,11 @@ class Step(msgspec.Struct, frozen=True):
     teardown: bool = False
     tolerated: bool = False
 
+    @property
+    def label(self) -> str:
+        """What to call it: its name as the log has it, else its command."""
+        return self.name or self.command
+
 
 class Job(msgspec.Struct, frozen=True):
     """The steps of one job in order. `complete`: the log runs to the job's own end. `end`: the line that states the conclusion."""
