@@ -78,6 +78,12 @@ def _problems(report: Report, commit: str) -> Iterator[str]:
         if finding.rule not in known:
             yield "it names a rule that this version does not have"
         yield from _problems_of(finding)
+    if _longest_text(report) > _LONGEST_TEXT:
+        yield f"a text in it is longer than {_LONGEST_TEXT} characters"
+
+
+def _longest_text(document: object) -> int:
+    """Characters of the longest string in a document."""
     longest = 0
 
     def measured(text: str) -> str:
@@ -85,9 +91,8 @@ def _problems(report: Report, commit: str) -> Iterator[str]:
         longest = max(longest, len(text))
         return text
 
-    with_texts(report, measured)
-    if longest > _LONGEST_TEXT:
-        yield f"a text in it is longer than {_LONGEST_TEXT} characters"
+    with_texts(document, measured)
+    return longest
 
 
 def _dimensions(report: Report) -> Iterator[Dimension]:
@@ -164,15 +169,7 @@ def _problems_of_drift(drift: Drift, commit: str) -> Iterator[str]:
         yield f"a setting in it has a name of more than {_LONGEST_SETTING} characters"
     if len(drift.notes) > _MOST_REMARKS:
         yield f"it has more than {_MOST_REMARKS} remarks of a kind"
-    longest = 0
-
-    def measured(text: str) -> str:
-        nonlocal longest
-        longest = max(longest, len(text))
-        return text
-
-    with_texts(drift, measured)
-    if longest > _LONGEST_DRIFT_TEXT:
+    if _longest_text(drift) > _LONGEST_DRIFT_TEXT:
         yield f"a text in it is longer than {_LONGEST_DRIFT_TEXT} characters"
 
 

@@ -46,7 +46,7 @@ def updated(
     Gives the report with the new text as a suggestion on the old one, and the path by its output; neither where the lock is as it should be. Raises
     DocumentError, SourceError, FolderError.
     """
-    locked = make(LockOptions(target, on_disk=False), effects)
+    locked = make(LockOptions(target, on_disk=False), effects, report.signals)
     if locked.unchanged:
         return report, {}
     text = write(locked.lock)

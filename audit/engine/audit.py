@@ -2,9 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,8 +20,8 @@ from audit.documents.finding import Finding, Severity, Status
 from audit.documents.report import SCHEMA_VERSION, Baseline, Dimensions, Profiles, Report, Summary, Tool
 from audit.engine.assessment import Assessment, Inquiry, assess
 from audit.engine.levels import level_of, not_followed
-from audit.engine.options import Audited, Effects, Options
-from audit.facts.cache import FactCache, default_folder
+from audit.engine.options import Audited, Effects, Options, moment
+from audit.facts.cache import FactCache, opened
 from audit.net.errors import NetworkError
 from audit.source.errors import SourceError
 from audit.source.open import open_snapshot
@@ -64,7 +62,7 @@ def audit(options: Options, effects: Effects) -> Audited:
     """
     effects.step(f"Reading {options.target}")
     with (
-        _kept(options, effects) as kept,
+        opened(effects.environ, use=options.use_cache) as kept,
         open_snapshot(options.target, environ=effects.environ, progress=effects.step) as snapshot,
     ):
         config = _config(snapshot)
@@ -76,18 +74,6 @@ def audit(options: Options, effects: Effects) -> Audited:
     notes = [note for note in (outcome.note, linked, _fell_short(asked, work.inquiry.level)) if note]
     report = _report(snapshot, assessment, outcome, work.inquiry, notes)
     return Audited(report, assessment.texts, _threshold(config), outcome.fail_on, outcome.drift)
-
-
-@contextmanager
-def _kept(options: Options, effects: Effects) -> Iterator[FactCache | None]:
-    if not options.use_cache:
-        yield None
-        return
-    kept = FactCache(default_folder(effects.environ))
-    try:
-        yield kept
-    finally:
-        kept.close()
 
 
 def _config(snapshot: Snapshot) -> "Config | None":
@@ -223,7 +209,7 @@ def _report(
         repository=snapshot.repository,
         commit=snapshot.git.commit if snapshot.git else None,
         level=inquiry.level,
-        generated_at=datetime.fromtimestamp(inquiry.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        generated_at=moment(inquiry.now),
         score=score,
         risk=risk(score, findings),
         dimensions=parts,

@@ -14,7 +14,7 @@ from audit.engine.assessment import program_digest
 from audit.engine.levels import MANIFESTS
 from audit.engine.options import Effects
 from audit.engine.sides import LOCK, MANIFEST, Told, alike, document, in_snapshot
-from audit.facts.cache import FactCache, default_folder
+from audit.facts.cache import FactCache, opened
 from audit.source.open import open_snapshot
 from audit.source.snapshot import Entry, EntryKind, Snapshot
 
@@ -34,8 +34,7 @@ def diff(options: DiffOptions, effects: Effects) -> Drift:
     first, second = document(options.a), document(options.b)
     if first is not None and second is not None:
         return _of_states(first, second, options)
-    kept = FactCache(default_folder(effects.environ)) if options.use_cache else None
-    try:
+    with opened(effects.environ, use=options.use_cache) as kept:
         if first is None and second is None:
             return _of_snapshots(options, effects, kept)
         beside = first or second
@@ -45,9 +44,6 @@ def diff(options: DiffOptions, effects: Effects) -> Drift:
         with open_snapshot(named, environ=effects.environ, progress=effects.step) as snapshot:
             other = _beside(beside, named, snapshot, options, effects, kept)
         return _of_states(first or other, second or other, options)
-    finally:
-        if kept is not None:
-            kept.close()
 
 
 def _of_states(a: Told, b: Told, options: DiffOptions) -> Drift:
@@ -71,22 +67,9 @@ def _beside(
     own = in_snapshot(snapshot, document.side.kind)
     if own is not None:
         return Told(own, Side(name, document.side.kind, commit))
-    from audit.facts.collect import collect, default_jobs
-    from audit.signals.compute import compute_signals
-    from audit.signals.repository import Repository
-    from audit.signals.training_path import TrainingPath
-    from audit.state.observed import experiments
+    from audit.engine.observing import observed
 
-    collection = collect(
-        snapshot,
-        jobs=options.jobs or default_jobs(),
-        cache=kept,
-        now=int(effects.clock()),
-        progress=effects.files,
-    )
-    repository = Repository(snapshot, collection)
-    path = TrainingPath(repository)
-    found = experiments(repository, path, compute_signals(repository, path))
+    found = observed(snapshot, effects, kept, options.jobs)
     return Told(found[0].state if found else State({}), Side(name, "code", commit))
 
 

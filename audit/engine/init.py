@@ -60,25 +60,11 @@ def propose(
 
 
 def _experiments(snapshot: Snapshot, options: InitOptions, effects: Effects) -> "tuple[Experiment, ...]":
-    from audit.facts.cache import FactCache, default_folder
-    from audit.facts.collect import collect, default_jobs
-    from audit.signals.compute import compute_signals
-    from audit.signals.repository import Repository
-    from audit.signals.training_path import TrainingPath
-    from audit.state.observed import experiments
+    from audit.engine.observing import observed
+    from audit.facts.cache import opened
 
-    kept = FactCache(default_folder(effects.environ)) if options.use_cache else None
-    try:
-        jobs = options.jobs or default_jobs()
-        collection = collect(
-            snapshot, jobs=jobs, cache=kept, now=int(effects.clock()), progress=effects.files
-        )
-    finally:
-        if kept is not None:
-            kept.close()
-    repository = Repository(snapshot, collection)
-    path = TrainingPath(repository)
-    return experiments(repository, path, compute_signals(repository, path))
+    with opened(effects.environ, use=options.use_cache) as kept:
+        return observed(snapshot, effects, kept, options.jobs)
 
 
 def _chosen(found: "Sequence[Experiment]", name: str) -> "Experiment | None":

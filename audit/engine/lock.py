@@ -3,22 +3,23 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 import msgspec
 
 import audit as package
 from audit.documents.errors import DocumentError
 from audit.documents.lock import LOCK_PATH, Lock, LockedManifest
+from audit.documents.signals import Signals
 from audit.engine.assessment import Inquiry, assess
 from audit.engine.levels import MANIFESTS
 from audit.engine.locked import declared_state, surroundings
-from audit.engine.options import Effects
-from audit.facts.cache import FactCache, default_folder
+from audit.engine.options import Effects, moment
+from audit.facts.cache import opened
 from audit.lock.document import MAX_BYTES, read_lock
 from audit.lock.files import DiskFiles, SnapshotFiles
 from audit.lock.found import Surroundings
 from audit.source.open import open_snapshot
+from audit.source.snapshot import Snapshot
 
 _MAX_MANIFEST = 2 * 2**20
 _JOBS = 8
@@ -48,19 +49,19 @@ class Locked(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-def make(options: LockOptions, effects: Effects) -> Locked:
-    """The lock of the target's manifest as things are now; nothing is written.
+def make(options: LockOptions, effects: Effects, signals: Signals | None = None) -> Locked:
+    """The lock of the target's manifest as things are now; nothing is written. `signals`: those of the target, where an audit has them already.
 
     Raises DocumentError where there is no manifest or it is not valid, SourceError where the target cannot be read. A network that does not
     answer is no error: the lock says so.
     """
     from audit.lock.resolve import resolve
 
-    with _looking(options, effects) as looked:
+    with _looking(options, effects, signals) as looked:
         text = _read(looked.files, LOCK_PATH, MAX_BYTES, options)
         before, note = _before(text)
         tool = f"ml-audit {package.__version__}"
-        lock = resolve(looked.around, looked.manifest, before, tool, _moment(effects.clock()))
+        lock = resolve(looked.around, looked.manifest, before, tool, moment(effects.clock()))
     return Locked(lock, (text or b"").decode("utf-8", "replace"), lock is before, note)
 
 
@@ -86,7 +87,7 @@ class _Looked(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def _looking(options: LockOptions, effects: Effects) -> Iterator[_Looked]:
+def _looking(options: LockOptions, effects: Effects, signals: Signals | None = None) -> Iterator[_Looked]:
     """The target with all that a lock is made of, while the block runs."""
     from audit.lock.check import declared_digest
     from audit.net.hub import Hub, endpoint_of, token_of
@@ -102,13 +103,7 @@ def _looking(options: LockOptions, effects: Effects) -> Iterator[_Looked]:
             advice = "`ml-audit init` writes one from the code."
             raise DocumentError(f"There is no {name}{_where(options)}.", advice)
         state = declared_state(read_any(data, name))
-        kept = FactCache(default_folder(environ)) if options.use_cache else None
-        try:
-            inquiry = Inquiry(0, (), None, int(effects.clock()), effects.files, lenient=True)
-            signals = assess(snapshot, inquiry, kept).signals
-        finally:
-            if kept is not None:
-                kept.close()
+        signals = signals or _signals(snapshot, options, effects)
         around = msgspec.structs.replace(
             surroundings(state, snapshot, signals),
             files=files,
@@ -125,6 +120,12 @@ def _looking(options: LockOptions, effects: Effects) -> Iterator[_Looked]:
             return
         with Hub(endpoint_of(environ), token_of(environ)) as hub:
             yield _Looked(msgspec.structs.replace(around, hub=hub), manifest, files)
+
+
+def _signals(snapshot: Snapshot, options: LockOptions, effects: Effects) -> Signals:
+    inquiry = Inquiry(0, (), None, int(effects.clock()), effects.files, lenient=True)
+    with opened(effects.environ, use=options.use_cache) as kept:
+        return assess(snapshot, inquiry, kept).signals
 
 
 def _before(data: bytes | None) -> tuple[Lock | None, str]:
@@ -152,7 +153,3 @@ def _read(files: DiskFiles | SnapshotFiles, name: str, limit: int, options: Lock
 
 def _where(options: LockOptions) -> str:
     return "" if options.target == "." else f" in {options.target}"
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

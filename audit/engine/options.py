@@ -1,6 +1,7 @@
 """What one audit is asked for, and what it may use of the world outside."""
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -43,6 +44,11 @@ class Effects(msgspec.Struct, frozen=True):
     environ: Mapping[str, str]
     step: Callable[[str], None] = lambda _: None
     files: Callable[[int, int], None] = lambda _done, _total: None
+
+
+def moment(seconds: float) -> str:
+    """A clock's seconds as documents write them: UTC, to the second."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Audited(msgspec.Struct, frozen=True):

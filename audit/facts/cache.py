@@ -8,7 +8,7 @@ import hashlib
 import os
 import sqlite3
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -153,3 +153,14 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _is_broken(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _BROKEN
+
+
+@contextlib.contextmanager
+def opened(environ: Mapping[str, str], *, use: bool = True) -> Iterator[FactCache | None]:
+    """The user's cache while the block runs; None where it is not to be used."""
+    kept = FactCache(default_folder(environ)) if use else None
+    try:
+        yield kept
+    finally:
+        if kept is not None:
+            kept.close()

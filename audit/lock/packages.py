@@ -7,6 +7,7 @@ from pathlib import Path as FilePath
 
 from audit.documents.lock import LockSource, Path
 from audit.documents.state import Confidence
+from audit.facts.dependencies.line import normalise
 from audit.lock.found import Answers, Found, Surroundings, exact, unresolved
 
 _AT: Path = ("environment", "packages")
@@ -32,12 +33,6 @@ def resolve(around: Surroundings) -> Answers:
     for path in around.lockfiles:
         answers[("environment", "lockfiles", path)] = around.files.digest(path)
     return answers
-
-
-def environment_of(around: Surroundings) -> str | None:
-    """The environment that the experiment is run in, as far as can be seen; see `_environment`."""
-    place = _environment(around)
-    return str(place) if place else None
 
 
 def python_of(around: Surroundings) -> str | None:
@@ -77,7 +72,7 @@ def _versions(place: FilePath) -> Iterator[tuple[str, str]]:
             head = BytesHeaderParser().parsebytes(data)
             name, version = head.get("Name"), head.get("Version")
             if name and version:
-                yield _normal(str(name)), str(version)[:100]
+                yield normalise(str(name)), str(version)[:100]
 
 
 def _start(path: FilePath) -> bytes | None:
@@ -91,10 +86,6 @@ def _start(path: FilePath) -> bytes | None:
         return None
 
 
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def _backends(around: Surroundings) -> Iterator[str]:
     """Packages that the manifest names as backend or as metric implementation."""
     for leaf in ("inference.backend", "evaluation.implementation", "training.framework"):
@@ -104,7 +95,7 @@ def _backends(around: Surroundings) -> Iterator[str]:
                 and isinstance(said.value, str)
                 and re.fullmatch(r"[A-Za-z][\w.-]{0,60}", said.value)
             ):
-                yield _normal(said.value)
+                yield normalise(said.value)
 
 
 def _declared(declared: str) -> Found:

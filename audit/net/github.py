@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self, TypeVar
 from urllib.parse import quote, urljoin, urlsplit
 
+from audit.net import connection
 from audit.net.errors import EmptyRepositoryError, NetworkError, NotFoundError
 
 Answer = TypeVar("Answer")
@@ -429,25 +430,8 @@ def _broken_off() -> NetworkError:
 
 
 def _connection_error(error: Exception, server: str) -> Exception:
-    """What `requests` raises, told apart by what a person can do about it."""
-    import requests
-
-    if isinstance(error, requests.exceptions.SSLError):
-        return NetworkError(
-            f"The certificate of {server} is not trusted.",
-            "Behind a proxy or on a server of your own, set REQUESTS_CA_BUNDLE to its certificate authority.",
-        )
-    if isinstance(error, requests.exceptions.ProxyError):
-        return NetworkError(f"The proxy for {server} cannot be used.", "Check HTTPS_PROXY and NO_PROXY.")
-    if isinstance(error, requests.exceptions.Timeout):
-        return _Wait(
-            NetworkError(f"{server} did not answer within {_TIMEOUT} seconds.", "Check the connection.")
-        )
-    return _Wait(
-        NetworkError(
-            f"{server} cannot be reached.", "Check the connection, and HTTPS_PROXY if one is needed."
-        )
-    )
+    explained, passes = connection.explained(error, server, _TIMEOUT)
+    return _Wait(explained) if passes else explained
 
 
 def _text(answer: Mapping[str, Any], key: str, pattern: str) -> str:

@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
+from audit.net import connection
 from audit.net.errors import NetworkError
 
 _ATTEMPTS = 4
@@ -91,7 +92,6 @@ class Http:
         *,
         limit: int,
         headers: Mapping[str, str] | None = None,
-        method: str = "GET",
     ) -> Answer:
         """The answer about `path` (or a whole address), of at most `limit` bytes, whatever its status; what passes by itself is waited for.
 
@@ -101,7 +101,7 @@ class Http:
         for attempt in range(1, _ATTEMPTS + 1):
             answer: Answer | None = None
             try:
-                answer = self._followed(path, limit, headers or {}, method)
+                answer = self._followed(path, limit, headers or {})
                 if answer.status not in _PASSING:
                     return answer
                 pause = _asked_to_wait(answer.headers)
@@ -116,12 +116,12 @@ class Http:
             self._sleep(pause)
         raise NetworkError(f"{self.host} did not answer.", "Try again later.")
 
-    def _followed(self, path: str, limit: int, headers: Mapping[str, str], method: str) -> Answer:
+    def _followed(self, path: str, limit: int, headers: Mapping[str, str]) -> Answer:
         """One try, its redirects followed by hand: headers of ours go to the server's own host alone."""
         address = path if "://" in path else self.base + path
         deadline = self._now() + _DEADLINE
         for _ in range(_MAX_HOPS):
-            answer = self._once(address, limit, headers, method, deadline)
+            answer = self._once(address, limit, headers, deadline)
             if answer.status not in (301, 302, 303, 307, 308) or "location" not in answer.headers:
                 return answer
             address = self._joined(address, answer.headers["location"])
@@ -137,9 +137,7 @@ class Http:
             ) from None
         return joined
 
-    def _once(
-        self, address: str, limit: int, headers: Mapping[str, str], method: str, deadline: float
-    ) -> Answer:
+    def _once(self, address: str, limit: int, headers: Mapping[str, str], deadline: float) -> Answer:
         import requests
 
         try:
@@ -154,26 +152,15 @@ class Http:
         sent |= {**self._headers, **headers} if own else {}
         try:
             with self._session.request(
-                method, address, stream=True, allow_redirects=False, timeout=_TIMEOUT, headers=sent
+                "GET", address, stream=True, allow_redirects=False, timeout=_TIMEOUT, headers=sent
             ) as answer:
                 lower = {str(name).lower(): str(value) for name, value in answer.headers.items()}
-                moved = answer.is_redirect or method == "HEAD"
-                body = b"" if moved else self._received(answer.raw, lower, limit, deadline)
+                body = b"" if answer.is_redirect else self._received(answer.raw, lower, limit, deadline)
                 return Answer(answer.status_code, lower, body, address)
-        except requests.exceptions.SSLError:
-            raise NetworkError(
-                f"The certificate of {self.host} is not trusted.",
-                "Behind a proxy or on a server of your own, set REQUESTS_CA_BUNDLE to its certificate authority.",
-            ) from None
-        except requests.exceptions.ProxyError:
-            raise NetworkError(
-                f"The proxy for {self.host} cannot be used.", "Check HTTPS_PROXY and NO_PROXY."
-            ) from None
-        except requests.exceptions.Timeout:
-            raise _BrokenOffError(f"{self.host} did not answer within {_TIMEOUT[1]} seconds.") from None
-        except (requests.exceptions.RequestException, ValueError):
+        except (requests.exceptions.RequestException, ValueError) as error:
             # ValueError: an address that is none, which a redirect can hold.
-            raise _BrokenOffError(f"{self.host} cannot be reached.") from None
+            explained, passes = connection.explained(error, self.host, _TIMEOUT[1])
+            raise (_BrokenOffError(explained) if passes else explained) from None
 
     def _received(self, raw: Any, headers: Mapping[str, str], limit: int, deadline: float) -> bytes:
         import urllib3
@@ -190,23 +177,27 @@ class Http:
                         f"An answer of {self.host} is larger than {limit // 1024} KiB.", "Check the endpoint."
                     )
                 if self._now() > deadline:
-                    raise _BrokenOffError(
+                    raise _broken_off(
                         f"An answer of {self.host} did not arrive within {_DEADLINE:.0f} seconds."
                     )
                 pieces.append(piece)
         except urllib3.exceptions.HTTPError:
-            raise _BrokenOffError(f"An answer of {self.host} broke off.") from None
+            raise _broken_off(f"An answer of {self.host} broke off.") from None
         if expected is not None and received < expected:
-            raise _BrokenOffError(f"An answer of {self.host} broke off.")
+            raise _broken_off(f"An answer of {self.host} broke off.")
         return b"".join(pieces)
 
 
 class _BrokenOffError(Exception):
     """A failure that may pass: `error` is raised where it does not."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.error = NetworkError(message, "Check the connection, and HTTPS_PROXY if one is needed.")
+    def __init__(self, error: NetworkError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+def _broken_off(message: str) -> _BrokenOffError:
+    return _BrokenOffError(NetworkError(message, "Check the connection, and HTTPS_PROXY if one is needed."))
 
 
 def _asked_to_wait(headers: Mapping[str, str]) -> float | None:

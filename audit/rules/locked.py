@@ -1,14 +1,17 @@
 """What a lock has to hold, level 2: exact identities of models, data, prompts and packages, and none that is out of date."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from audit.documents.finding import Severity
 from audit.documents.lock import LOCK_PATH, Path, Resolved
 from audit.documents.place import Place
 from audit.documents.state import Confidence
+from audit.facts.dependencies.line import normalise
 from audit.lock.held import Held, Part
 from audit.rules.rule import Context, Outcome, Rule, failed, not_applicable, not_checked, passed
 from audit.rules.wording import capped, counted, listed
+
+Check = Callable[[Context], Iterable[Outcome]]
 
 _WEIGHTIEST = frozenset({"primary", "judge"})
 """Roles whose model makes the numbers."""
@@ -20,28 +23,16 @@ _NO_LOCK = f"There is no {LOCK_PATH}."
 # What is resolved ----------------------------------------------------------------------------------------------------
 
 
-def model_revision(context: Context) -> Iterable[Outcome]:
-    for role, path in _roles(context, "models"):
-        yield from _resolved(context, (*path, "revision"), f"the commit of the model {role}", _graver(role))
-    yield from _none(context, "models")
+def _from_the_hub(section: str, key: str, what: str, *, by_role: bool = False) -> Check:
+    """A rule that the lock knows `key` of each role of a section. `by_role`: the weightiest roles keep the rule's severity, others have a lesser one."""
 
+    def check(context: Context) -> Iterable[Outcome]:
+        for role, path in _roles(context, section):
+            severity = _graver(role) if by_role else None
+            yield from _resolved(context, (*path, key), f"{what} {role}", severity)
+        yield from _none(context, section)
 
-def tokenizer(context: Context) -> Iterable[Outcome]:
-    for role, path in _roles(context, "models"):
-        yield from _resolved(context, (*path, "tokenizer_revision"), f"the commit of the tokenizer of {role}")
-    yield from _none(context, "models")
-
-
-def chat_template(context: Context) -> Iterable[Outcome]:
-    for role, path in _roles(context, "models"):
-        yield from _resolved(context, (*path, "chat_template"), f"the chat template of {role}")
-    yield from _none(context, "models")
-
-
-def dataset_revision(context: Context) -> Iterable[Outcome]:
-    for role, path in _roles(context, "datasets"):
-        yield from _resolved(context, (*path, "revision"), f"the commit of the data set {role}")
-    yield from _none(context, "datasets")
+    return check
 
 
 def local_files(context: Context) -> Iterable[Outcome]:
@@ -84,7 +75,7 @@ def backend(context: Context) -> Iterable[Outcome]:
     if held is None or name is None or not isinstance(name.value, str):
         yield not_applicable("The manifest names no backend." if held else _NO_LOCK)
         return
-    package = name.value.lower().replace("_", "-").replace(".", "-")
+    package = normalise(name.value)
     columns = {
         path[-1]: resolved
         for path, resolved in held.lock.values.items()
@@ -296,7 +287,7 @@ RULES = (
         0,
         "models.primary.revision with a commit of the hub in ml-audit.lock",
         "The lock was made offline: the revision is unresolved.",
-        model_revision,
+        _from_the_hub("models", "revision", "the commit of the model", by_role=True),
         level=2,
     ),
     Rule(
@@ -309,7 +300,7 @@ RULES = (
         0,
         "models.primary.tokenizer_revision with a commit",
         "models.primary.tokenizer_revision is unresolved.",
-        tokenizer,
+        _from_the_hub("models", "tokenizer_revision", "the commit of the tokenizer of"),
         level=2,
     ),
     Rule(
@@ -322,7 +313,7 @@ RULES = (
         0,
         "models.primary.chat_template: sha256:…, or null with the note that there is none",
         "The repository is gated and no token was set: the template is unresolved.",
-        chat_template,
+        _from_the_hub("models", "chat_template", "the chat template of"),
         level=2,
     ),
     Rule(
@@ -335,7 +326,7 @@ RULES = (
         0,
         "datasets.train.revision with a commit",
         "datasets.train.revision is unresolved.",
-        dataset_revision,
+        _from_the_hub("datasets", "revision", "the commit of the data set"),
         level=2,
     ),
     Rule(

@@ -260,8 +260,3 @@ def _ordered(op: ast.cmpop, left: Value, right: Value) -> bool | None:
         case ast.GtE():
             return left >= right
     return left <= right
-
-
-def with_detail(said: Said, detail: str) -> Said:
-    """The same, told as `detail` where it has no words of its own."""
-    return said if said.detail else msgspec.structs.replace(said, detail=detail)
