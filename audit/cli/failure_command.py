@@ -130,6 +130,8 @@ def failure_command(
     if "" in logs:
         raise click.BadParameter("The path is empty.", param_hint="--log")
     closing = _categories(fail_on_verdict)
+    _there("--metrics", metrics)
+    _there("--golden", golden)
     from audit.cli.progress import progress
     from audit.engine.failure import FailureEffects, FailureOptions, analyse
 
@@ -138,6 +140,15 @@ def failure_command(
         analysed = analyse(options, FailureEffects(os.environ, sys.stdin.buffer, shown.step))
     _publish(analysed, "json" if as_json else form or "text", schema, output)
     return ExitCode.GATE if analysed.verdict.category.value in closing else ExitCode.OK
+
+
+def _there(option: str, paths: tuple[Path, ...]) -> None:
+    """Raises InputError for a path that names nothing: what was meant to be compared would not be, and a verdict alone hardly shows it."""
+    from audit.engine.failure import InputError
+
+    for path in paths:
+        if not os.path.lexists(path):
+            raise InputError(f"{path} is not there.", f"Give {option} a file or a folder.")
 
 
 @contextmanager

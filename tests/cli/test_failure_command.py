@@ -8,8 +8,10 @@ import pytest
 
 from audit.cli.main import run
 
-LOG = "##[group]Run python train.py\n##[endgroup]\nOSError: [Errno 28] No space left on device\n##[error]Process completed with exit code "
-"1.\nCleaning up orphan processes\n"
+LOG = (
+    "##[group]Run python train.py\n##[endgroup]\nOSError: [Errno 28] No space left on device\n##[error]Process completed with exit code "
+    "1.\nCleaning up orphan processes\n"
+)
 
 
 @pytest.fixture
@@ -55,6 +57,8 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, log: str, capsys: pytest.Ca
     assert "no such file" in capsys.readouterr().err
     assert run(["failure", "--log", log, "--claims", str(tmp_path / "none.md")]) == 3
     assert run(["failure", "--log", log, "--repo", str(tmp_path / "none")]) == 3
+    assert run(["failure", "--log", log, "--metrics", str(tmp_path / "none")]) == 3
+    assert run(["failure", "--log", log, "--golden", str(tmp_path / "none.json")]) == 3
 
 
 def test_a_document_by_example(tmp_path: Path, log: str, capsys: pytest.CaptureFixture[str]) -> None:
